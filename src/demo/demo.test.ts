@@ -13,6 +13,7 @@ import { listen } from '../server/listen.ts'
 import type { App } from '../server/requests.ts'
 import { routing } from '../server/routing.ts'
 import { forwardTo } from './forwarding.ts'
+import { openShop } from './opening.ts'
 import KINDS from './vocabulary/kinds.json'
 
 setDefaultTimeout(120_000)
@@ -61,6 +62,22 @@ test('the shop opens with 500 products of eight categories, whose names, prices 
   const averages = items.flatMap(({ rating }) => rating.average ?? [])
   const mean = averages.reduce((sum, average) => sum + average, 0) / averages.length
   expect(mean).toBeWithin(3.8, 4.8)
+})
+
+test('the shop opens however long the service takes to bring its index of searches up to date', async () => {
+  let refusals = 8
+  const idsOf = (lines: string) => lines.trim().split('\n').keys()
+  using service = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: async request => {
+      if (request.method === 'POST') return Response.json({ ids: [...idsOf(await request.text())] })
+      refusals -= 1
+      return refusals < 0 ? Response.json([]) : new Response('{}', { status: 503, headers: { 'Retry-After': '0' } })
+    },
+  })
+  const opened = await openShop(createClient(service.url.origin), new AbortController().signal)
+  expect(opened.products).toHaveLength(500)
 })
 
 test('what reviewers say fits the product: no sentence about a mug is about a tent', async () => {

@@ -20,8 +20,8 @@ export interface Opened {
   readonly visitor: number
 }
 
-/** Fills the empty catalog, by its own interface. */
-export async function openShop(shop: Client): Promise<Opened> {
+/** Fills the empty catalog, by its own interface, unless the signal ends it. */
+export async function openShop(shop: Client, signal: AbortSignal): Promise<Opened> {
   const random = new Random(SEED)
   const stocked = goods()
   const [categories, [visitor = 0, ...reviewers]] = await Promise.all([
@@ -44,8 +44,8 @@ export async function openShop(shop: Client): Promise<Opened> {
       .map(user => ({ product_id: id, user_id: user, ...opinion(good, random) })),
   )
   await shop.reviews.createMany(random.shuffled(reviews))
-  // Brings the index of searches up to date, so that no visitor waits for it.
-  await shop.products.list({ sort: '-reviews', limit: 1 })
+  // Brings the index of searches up to date, so that no visitor waits for it. A slow machine takes long.
+  await shop.products.list({ sort: '-reviews', limit: 1 }, { retries: Number.POSITIVE_INFINITY, signal })
   return { products: products.toSorted((one, other) => other.good.reviews - one.good.reviews), reviewers, visitor }
 }
 

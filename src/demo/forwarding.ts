@@ -8,18 +8,11 @@ const OF_CONNECTION = ['connection', 'keep-alive', 'transfer-encoding', 'host']
 /** An answer may take as long as the service allows: a deletion, or a post of many lines. An idle connection is closed sooner. */
 const ANSWER_MAX_SECONDS = 120
 
-const COLLECTIONS = ['categories', 'products', 'reviews', 'users'].map(name => `/${name}`)
-
 /** The service's own paths. */
 export const FORWARDED: readonly string[] = [
-  ...COLLECTIONS.flatMap(path => [
-    path,
-    `${path}/`,
-    `${path}/:a`,
-    `${path}/:a/:b`,
-    `${path}/:a/:b/:c`,
-    `${path}/:a/:b/:c/:d`,
-  ]),
+  ...['/categories', '/products', '/reviews', '/users'].flatMap(collection =>
+    ['', '/', '/:a', '/:a/:b', '/:a/:b/:c', '/:a/:b/:c/:d'].map(rest => collection + rest),
+  ),
   ...['/facets/products', '/ratings/products/:id', '/events'],
   ...['/openapi.json', '/openapi.strict.json', '/docs', '/docs/:file'],
 ]

@@ -10,11 +10,7 @@ export function sqliteLoader(database: SqliteDatabase, isServing: boolean): Load
         takesOnlyNewIds: isServing,
         mayDropIndexes: !isServing,
       })
-      const result = await work(load, async (claim, answer) => {
-        const keys = sqliteKeys(transaction)
-        keys.mustBeFree(claim)
-        keys.keep(claim, answer, null)
-      })
+      const result = await work(load, async (claim, answer) => sqliteKeys(transaction).keep(claim, answer, null))
       transaction.log(load.changes)
       return result
     })

@@ -15,15 +15,10 @@ import {
 /** Entries of this time are counted in one turn of the event loop. */
 const COUNTED_AT_ONCE_MS = 600_000
 
-/** Stores answers in the transaction of a write. */
-export interface SqliteKeys {
-  /** Throws a `KeyTakenError`. */
-  mustBeFree(claim: Claim): void
-  /** Call it after `mustBeFree`. */
-  keep(claim: Claim, answer: string, revision: number | null): void
-}
+export type SqliteKeys = ReturnType<typeof sqliteKeys>
 
-export function sqliteKeys(source: SqliteTransaction): SqliteKeys & Pick<KeyStore, 'find'> {
+/** Finds and stores answers in the transaction of a write. */
+export function sqliteKeys(source: SqliteTransaction) {
   const select = source.prepare<[key: string, after: number], KeptAnswer>(
     'SELECT fingerprint, answer, revision FROM idempotency_keys WHERE key = ? AND created_at > ?',
   )
@@ -36,11 +31,10 @@ export function sqliteKeys(source: SqliteTransaction): SqliteKeys & Pick<KeyStor
     VALUES (?, ?, ?, ?, ?, ?)`)
   return {
     find,
-    mustBeFree: ({ key }) => {
+    /** Throws a `KeyTakenError`. */
+    keep: ({ key, fingerprint, stored }: Claim, answer: string, revision: number | null) => {
       const kept = find(key)
       if (kept) throw new KeyTakenError(key, kept)
-    },
-    keep: ({ key, fingerprint, stored }, answer, revision) => {
       const bytes = entryBytes(answer)
       insert.run(key, fingerprint, Date.now(), bytes, answer, revision)
       stored(bytes)
@@ -48,7 +42,7 @@ export function sqliteKeys(source: SqliteTransaction): SqliteKeys & Pick<KeyStor
   }
 }
 
-export function sqliteKeyStore(database: SqliteDatabase, keys: Pick<KeyStore, 'find'>): KeyStore {
+export function sqliteKeyStore(database: SqliteDatabase, { find }: SqliteKeys): KeyStore {
   const makeSecret = database.prepare<[name: string, secret: string], { secret: string }>(
     'INSERT INTO idempotency_secrets (name, secret) VALUES (?, ?) ON CONFLICT DO UPDATE SET secret = secret RETURNING secret',
   )
@@ -67,9 +61,9 @@ export function sqliteKeyStore(database: SqliteDatabase, keys: Pick<KeyStore, 'f
     )`)
   return {
     find: key => {
-      const kept = database.snapshot(() => keys.find(key), 'write')
+      const kept = database.snapshot(() => find(key), 'write')
       // It may not be on the disk yet.
-      return kept && database.snapshot(() => keys.find(key))
+      return kept && database.snapshot(() => find(key))
     },
     secret: async () => {
       const known = database.snapshot(() => selectSecret.get(SECRET_NAME), 'write')

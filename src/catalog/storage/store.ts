@@ -148,6 +148,3 @@ export interface ResourceTable<Row extends Values> extends Writes<Row>, IdLists<
   /** Resolves when pieces may be read until a place that was found before. */
   canScan(): Promise<void>
 }
-
-/** Reads resources and pages, by way of the cache. */
-export interface Reader<Row extends Values> extends Pick<ShownResources<Row>, 'find' | 'page' | 'count'> {}

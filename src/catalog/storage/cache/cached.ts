@@ -4,7 +4,7 @@ import { BoundedCache, type CachePartition } from '../../../limits/bounded-cache
 import type { ListQuery } from '../query.ts'
 import type { StoredResource, Values } from '../resource.ts'
 import { showsReferring } from '../shape.ts'
-import type { Found, IdLists, IdPage, ListPage, Read, Reader, RowReads } from '../store.ts'
+import type { Found, IdLists, IdPage, ListPage, Read, RowReads, ShownResources } from '../store.ts'
 import { type ChangedPart, changedParts, dependsOn, type ShownRows } from './changed-parts.ts'
 import { ChangeVersions } from './versions.ts'
 
@@ -138,7 +138,7 @@ export class RepresentationCache {
     resource: StoredResource<Row>,
     lists: IdLists<Row>,
     rows: Pick<RowReads<Row>, 'read'>,
-  ): Reader<Row> {
+  ): Pick<ShownResources<Row>, 'find' | 'page' | 'count'> {
     const entries = this.#cache.partition<number, Entry>()
     const counts = this.values<number>()
     const isGood = this.#goodness(resource)
@@ -190,7 +190,7 @@ export class RepresentationCache {
     resource: StoredResource<Row>,
     lists: IdLists<Row>,
     { get, read }: { readonly get: Get; readonly read: ReadAll },
-  ): Reader<Row>['page'] {
+  ): ShownResources<Row>['page'] {
     const pages = this.#cache.partition<string, Page>()
     const shared = this.#sharing<IdPage>()
 
@@ -212,7 +212,7 @@ export class RepresentationCache {
       const complete = (partial: PartialPage): Awaitable<ListPage> => {
         this.#hits += partial.page.ids.length - partial.missing.length
         readsLeft -= 1
-        return whenThere(partial.missing.length === 0 ? NONE_READ : read(partial.missingIds), missing => {
+        return whenThere(partial.missing.length === 0 ? NONE_READ : read(partial.missing), missing => {
           const page = partial.completed(missing)
           const items = page.items.filter(ownersCheck(resource, query))
           return readsLeft === 0 || areAsSelected(partial.page, items) ? { ...page, items } : readPage()
@@ -227,9 +227,9 @@ export class RepresentationCache {
           shared({ key, dependencies }, () => lists.page(query)),
           () => this.#source.current(() => true),
           (page, isKnown) => {
-            if (!isKnown) return complete(new PartialPage(page, () => undefined))
-            pages.set(key, { page, version, dependencies, whole: null, goodAt: -1, bytes: pageBytes(key, page) })
-            return complete(new PartialPage(page, get))
+            if (isKnown)
+              pages.set(key, { page, version, dependencies, whole: null, goodAt: -1, bytes: pageBytes(key, page) })
+            return complete(new PartialPage(page, isKnown ? get : () => undefined))
           },
         )
       }
@@ -344,7 +344,7 @@ class PartialPage {
   readonly page: IdPage
   /** For each id, the resource if it is cached and current. */
   readonly #cached: (Found | undefined)[] = []
-  /** The places of the others. */
+  /** The ids of the others. */
   readonly missing: number[] = []
   /** The approximate size of the cached resources. */
   bytes = 0
@@ -354,36 +354,37 @@ class PartialPage {
     this.page = page
     for (const id of page.ids) {
       const entry = get(id)
-      if (!entry) this.missing.push(this.#cached.length)
+      if (!entry) this.missing.push(id)
       this.#cached.push(entry?.found)
       this.bytes += entry?.bytes ?? 0
       this.characters += entry?.found.json.length ?? 0
     }
   }
 
-  get missingIds(): number[] {
-    return this.missing.flatMap(place => this.page.ids[place] ?? [])
-  }
-
   isSameAs(whole: ListPage | null): whole is ListPage {
     return whole !== null && this.#cached.every((found, place) => found === whole.items[place])
   }
 
-  /** The page with the missing resources, which were read in the order of their places. */
+  /** The page with the missing resources, which were read in its order. It ends before the first one that was not looked up. */
   completed(read = NONE_READ): FoundPage {
     const { ids, last, more } = this.page
-    const all = [...this.#cached]
-    let next = 0
-    for (const place of this.missing.slice(0, read.count)) {
-      const found = read.found[next]
+    const items: Found[] = []
+    let lookedUp = 0
+    let used = 0
+    for (const [place, cached] of this.#cached.entries()) {
+      if (cached) {
+        items.push(cached)
+        continue
+      }
+      if (lookedUp === read.count) return { items, last, more, isWhole: false }
+      lookedUp += 1
+      const found = read.found[used]
       // Deleted meanwhile.
-      if (found?.id !== ids[place]) continue
-      all[place] = found
-      next += 1
+      if (!found || found.id !== ids[place]) continue
+      items.push(found)
+      used += 1
     }
-    const end = this.missing[read.count] ?? ids.length
-    const items = all.slice(0, end).filter(found => found !== undefined)
-    return { items, last, more, isWhole: end === ids.length }
+    return { items, last, more, isWhole: true }
   }
 }
 

@@ -22,12 +22,8 @@ export class Versions {
 
 /** The version of everything that a write can change: the number of commits when it last changed. */
 export class ChangeVersions {
-  /** By table. */
-  readonly #versions = {
-    row: new Map<string, Versions>(),
-    'referring rows': new Map<string, Versions>(),
-    'all rows': new Map<string, Versions>(),
-  } satisfies Record<PartKind, unknown>
+  /** By table and kind of part. */
+  readonly #versions = new Map<string, Versions>()
   #changedThings = 0
   /** When all versions were last forgotten. */
   #clearedAt = 0
@@ -35,13 +31,8 @@ export class ChangeVersions {
   latest = 0
 
   of(table: string, part: PartKind): Versions {
-    const versions = this.#versions[part]
-    const known = versions.get(table)
-    if (known) return known
     // A value that is asked for now may have been read before the others were forgotten.
-    const first = new Versions(this.#clearedAt)
-    versions.set(table, first)
-    return first
+    return this.#versions.getOrInsertComputed(`${table} ${part}`, () => new Versions(this.#clearedAt))
   }
 
   /** Records commits. Returns false if too much has changed to be recorded. */
@@ -65,13 +56,11 @@ export class ChangeVersions {
     this.latest += 1
     this.#clearedAt = this.latest
     this.#changedThings = 0
-    for (const tables of Object.values(this.#versions)) {
-      for (const versions of tables.values()) {
-        versions.byId.clear()
-        // Reads in progress began before this.
-        versions.any = this.latest
-        versions.latest = this.latest
-      }
+    for (const versions of this.#versions.values()) {
+      versions.byId.clear()
+      // Reads in progress began before this.
+      versions.any = this.latest
+      versions.latest = this.latest
     }
   }
 }

@@ -100,12 +100,7 @@ async function stored(
   if (wrong.length > 0 && read.every(({ rows }) => rows.length === 0)) throw new WrongLinesError(wrong)
   return loader(async (load, keep) => {
     const ids: number[] = []
-    await storeAllRows(load, resource, {
-      read,
-      stored: (_, some) => {
-        for (const id of some) ids.push(id)
-      },
-    })
+    for await (const some of storeAllRows(load, resource, read)) for (const id of some) ids.push(id)
     const creation: Creation = { created: ids.length, ids }
     const answer = JSON.stringify(creation)
     if (keyed) await keep(keyed.claim, answer)

@@ -71,27 +71,18 @@ export async function storeRows(
   return { ids, bad: [...bad, ...wrong].toSorted((one, other) => one.number - other.number) }
 }
 
-interface AllRows {
-  /** In the order of their lines. */
-  readonly read: Iterable<CheckedRows> | AsyncIterable<CheckedRows>
-  /** Lines that are known to be wrong already. */
-  readonly bad?: readonly BadLine[]
-  /** Called for rows that are stored. */
-  readonly stored: (rows: CheckedRows, ids: readonly number[]) => void
-}
-
-/** Stores all rows and completes the load. Rejects with a `WrongLinesError`, which ends it, if a line is wrong. */
-export async function storeAllRows(
+/** Stores all rows, yields their ids, and completes the load. Throws a `WrongLinesError`, which ends it, if a line is wrong. */
+export async function* storeAllRows(
   load: Load,
   resource: BulkResource,
-  { read, bad = [], stored }: AllRows,
-): Promise<void> {
-  const wrong = [...bad]
+  read: Iterable<CheckedRows> | AsyncIterable<CheckedRows>,
+): AsyncGenerator<readonly number[]> {
+  const wrong: BadLine[] = []
   for await (const rows of read) {
-    const some = await storeRows(load, resource, rows)
-    wrong.push(...some.bad)
+    const { ids, bad } = await storeRows(load, resource, rows)
+    wrong.push(...bad)
     if (wrong.length >= BAD_LINES_MAX) break
-    stored(rows, some.ids)
+    yield ids
   }
   if (wrong.length > 0) throw new WrongLinesError(wrong)
   await load.complete()

@@ -134,15 +134,15 @@ function store(
 ): Promise<void> {
   return loader(async load => {
     let done = 0
-    const stored = ({ rows }: CheckedRows) => {
-      done += rows.length
+    for await (const ids of storeAllRows(load, resource, rowsIn(rows, bad, signal))) {
+      done += ids.length
       report(done, lines)
     }
-    await storeAllRows(load, resource, { read: rowsIn(rows, signal), bad, stored })
   })
 }
 
-async function* rowsIn(file: FileHandle, signal: AbortSignal): AsyncGenerator<CheckedRows> {
+async function* rowsIn(file: FileHandle, bad: readonly BadLine[], signal: AbortSignal): AsyncGenerator<CheckedRows> {
+  if (bad.length > 0) yield { rows: [], numbers: [], bad }
   let rest = ''
   for await (const text of file.createReadStream({ start: 0, encoding: 'utf8', autoClose: false })) {
     const lines = (rest + text).split('\n')

@@ -2,9 +2,10 @@ import { heapStats } from 'bun:jsc'
 import { expect, spyOn, test } from 'bun:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { systemClock } from '../../clock.ts'
-import type { LoggedTransaction } from '../../database/change.ts'
+import type { ChangeHistory, LoggedTransaction } from '../../database/change.ts'
 import { eventsOf } from './event.ts'
 import { Feed } from './feed.ts'
+import type { EventFilter } from './filter.ts'
 import { Follower } from './follower.ts'
 import { SharedFrames } from './frames.ts'
 import type { EventPlace } from './place.ts'
@@ -14,6 +15,9 @@ const EVENTS = 1_000
 const FILTERS = 100
 /** Somewhat more than is kept. */
 const KEPT_MAX_BYTES = 20_000_000
+
+/** The place of the first transaction. */
+const START: EventPlace = { position: 0, tag: 1, index: 0 }
 
 test('frames for followers at many places and with many filters do not fill the memory', async () => {
   await using shop = await quietShop()
@@ -92,30 +96,15 @@ test('all that wait at the same place, as after a restart, share one read and on
 })
 
 test('a silent follower that catches up is told no place that is removed early from the log', async () => {
-  const transaction = (position: number, isLasting: boolean): LoggedTransaction => ({
-    ...{ position, tag: 1, time: 0, isLasting },
-    changes: isLasting ? [{ table: 'categories', id: position, before: null, after: {} }] : [],
-  })
-  const [first, empty, last] = [transaction(0, true), transaction(1, false), transaction(2, true)]
+  const [first, empty, last] = [transaction(0), transaction(1, false), transaction(2)]
   const reads: number[] = []
-  const feed = new Feed({
-    begin: async () => {},
-    first: async () => first,
-    last: async () => last,
-    read: from => {
-      reads.push(from)
-      if (from === 2) return Promise.resolve({ transactions: [last], isEnd: true })
-      return from === 0 ? Promise.resolve({ transactions: [first, empty], isEnd: false }) : new Promise(() => {})
-    },
-    removeOld: async () => {},
+  const feed = feedOf([first, last], from => {
+    reads.push(from)
+    if (from === 2) return Promise.resolve({ transactions: [last], isEnd: true })
+    return from === 0 ? Promise.resolve({ transactions: [first, empty], isEnd: false }) : new Promise(() => {})
   })
   await feed.current()
-  using follower = new Follower(
-    { request: new Request('http://localhost/events'), key: null },
-    new SharedFrames(feed),
-    { key: 'none', passes: () => false },
-    { place: { position: 0, tag: 1, index: 0 }, isResumed: true, reset: null },
-  )
+  using follower = followerOf(feed, { key: 'none', passes: () => false })
   const bytes = follower.bytes()
   await bytes.next()
   const next = bytes.next()
@@ -128,34 +117,14 @@ test('a silent follower that catches up is told no place that is removed early f
 })
 
 test('a slow follower that catches up is not sent away when a transaction without changes that it has read is removed', async () => {
-  const transaction = (position: number, isLasting: boolean): LoggedTransaction => ({
-    ...{ position, tag: 1, time: 0, isLasting },
-    changes: isLasting ? [{ table: 'categories', id: position, before: null, after: {} }] : [],
-  })
-  const [first, made, empty, last] = [
-    transaction(0, true),
-    transaction(1, true),
-    transaction(2, false),
-    transaction(3, true),
-  ]
+  const [first, made, empty, last] = [transaction(0), transaction(1), transaction(2, false), transaction(3)]
   let log = [first, made, empty, last]
-  const feed = new Feed({
-    begin: async () => {},
-    first: async () => first,
-    last: async () => last,
-    read: async from => {
-      const transactions = log.filter(({ position }) => position >= from)
-      return from === 0 ? { transactions: transactions.slice(0, -1), isEnd: false } : { transactions, isEnd: true }
-    },
-    removeOld: async () => {},
+  const feed = feedOf([first, last], async from => {
+    const transactions = log.filter(({ position }) => position >= from)
+    return from === 0 ? { transactions: transactions.slice(0, -1), isEnd: false } : { transactions, isEnd: true }
   })
   await feed.current()
-  using follower = new Follower(
-    { request: new Request('http://localhost/events'), key: null },
-    new SharedFrames(feed),
-    { key: '', passes: () => true },
-    { place: { position: 0, tag: 1, index: 0 }, isResumed: true, reset: null },
-  )
+  using follower = followerOf(feed, { key: '', passes: () => true })
   const bytes = follower.bytes()
   const next = async () => new TextDecoder().decode((await bytes.next()).value ?? new Uint8Array())
   await next()
@@ -167,34 +136,23 @@ test('a slow follower that catches up is not sent away when a transaction withou
 })
 
 test('a poll that waits is not sent away when a transaction without changes that it has read is removed', async () => {
-  const transaction = (position: number, isLasting: boolean): LoggedTransaction => ({
-    ...{ position, tag: 1, time: 0, isLasting },
-    changes: isLasting ? [{ table: 'categories', id: position, before: null, after: {} }] : [],
-  })
-  const first = transaction(0, true)
+  const first = transaction(0)
   let log = [first, transaction(1, false)]
   const reads: number[] = []
-  const feed = new Feed({
-    begin: async () => {},
-    first: async () => first,
-    last: async () => first,
-    read: async from => {
-      reads.push(from)
-      return { transactions: log.filter(({ position }) => position >= from), isEnd: true }
-    },
-    removeOld: async () => {},
+  const feed = feedOf([first], async from => {
+    reads.push(from)
+    return { transactions: log.filter(({ position }) => position >= from), isEnd: true }
   })
   await feed.current()
-  const place = { position: 0, tag: 1, index: 0 }
   const poll = pollResponse(feed, 'http://localhost/events', {
-    start: { place, isResumed: true, reset: null },
+    start: { place: START, isResumed: true, reset: null },
     filter: { key: '', passes: () => true },
     ...{ limit: 10, waitMs: 60_000, signal: new AbortController().signal },
   })
   while (!reads.includes(1)) await turn()
   log = [...log, transaction(2, false)]
   while (!reads.includes(2)) await turn()
-  log = [first, transaction(2, false), transaction(3, true)]
+  log = [first, transaction(2, false), transaction(3)]
   const answered = await poll
   expect(JSON.parse(await answered.text())).toMatchObject({ type: 'category.created', id: '3.1' })
   expect(answered.headers.get('Link')).toBe('</events?since=3.1>; rel="next"')
@@ -202,26 +160,15 @@ test('a poll that waits is not sent away when a transaction without changes that
 })
 
 test('followers are told at once of what was read before the database went away', async () => {
-  const log: LoggedTransaction[] = Array.from({ length: 3 }, (_, position) => ({
-    ...{ position, tag: 1, time: 0, isLasting: true },
-    changes: [{ table: 'categories', id: position, before: null, after: {} }],
-  }))
-  const [first] = log
-  if (!first) throw new Error('the log is empty')
+  const [first, made] = [transaction(0), transaction(1)]
   let hasGrown = false
   let readsAfterFailure = -1
-  const feed = new Feed({
-    begin: async () => {},
-    first: async () => first,
-    last: async () => first,
-    read: async from => {
-      if (!hasGrown) return { transactions: [first], isEnd: true }
-      if (from === 0) return { transactions: log.slice(0, 2), isEnd: false }
-      readsAfterFailure += 1
-      if (readsAfterFailure === 0) throw new Error('the database is away')
-      return { transactions: log.slice(1, 2), isEnd: true }
-    },
-    removeOld: async () => {},
+  const feed = feedOf([first], async from => {
+    if (!hasGrown) return { transactions: [first], isEnd: true }
+    if (from === 0) return { transactions: [first, made], isEnd: false }
+    readsAfterFailure += 1
+    if (readsAfterFailure === 0) throw new Error('the database is away')
+    return { transactions: [made], isEnd: true }
   })
   await feed.current()
   let told = 0
@@ -235,7 +182,7 @@ test('followers are told at once of what was read before the database went away'
 })
 
 test('a feed that could not be started starts for the next follower', async () => {
-  const first: LoggedTransaction = { position: 0, tag: 1, time: 0, isLasting: true, changes: [] }
+  const first = transaction(0)
   let isAway = true
   const feed = new Feed({
     begin: async () => {},
@@ -250,7 +197,7 @@ test('a feed that could not be started starts for the next follower', async () =
   await expect(feed.current()).rejects.toThrow('the database is away')
   isAway = false
   await feed.current()
-  expect(feed.end).toEqual({ position: 0, tag: 1, index: 0 })
+  expect(feed.end).toEqual(START)
   await feed.stop()
 })
 
@@ -267,20 +214,32 @@ async function quietShop() {
     ...{ position, tag: 1, time: 0, isLasting: true },
     changes: position === 0 ? [] : [{ table: 'categories', id: position, before: null, after: {}, values }],
   }))
-  const start = { position: 0, tag: 1, index: 0 }
   const [first] = log
   if (!first) throw new Error('the log is empty')
   let reads = 0
-  const feed = new Feed({
-    begin: async () => {},
-    first: async () => first,
-    last: async () => first,
-    read: async from => {
-      reads += 1
-      return { transactions: log.slice(from), isEnd: true }
-    },
-    removeOld: async () => {},
+  const feed = feedOf([first], async from => {
+    reads += 1
+    return { transactions: log.slice(from), isEnd: true }
   })
   await feed.current()
-  return { feed, start, reads: () => reads, [Symbol.asyncDispose]: () => feed.stop() }
+  return { feed, start: START, reads: () => reads, [Symbol.asyncDispose]: () => feed.stop() }
+}
+
+function transaction(position: number, isLasting = true): LoggedTransaction {
+  const changes = isLasting ? [{ table: 'categories', id: position, before: null, after: {} }] : []
+  return { position, tag: 1, time: 0, isLasting, changes }
+}
+
+/** A feed of a log with this first transaction and, when it begins to follow, this last one. */
+function feedOf(
+  [first, last = first]: readonly [LoggedTransaction, LoggedTransaction?],
+  read: ChangeHistory['read'],
+): Feed {
+  const [begin, removeOld] = [async () => {}, async () => {}]
+  return new Feed({ begin, first: async () => first, last: async () => last, read, removeOld })
+}
+
+function followerOf(feed: Feed, filter: EventFilter): Follower {
+  const scope = { request: new Request('http://localhost/events'), key: null }
+  return new Follower(scope, new SharedFrames(feed), filter, { place: START, isResumed: true, reset: null })
 }

@@ -81,13 +81,8 @@ export class CatchingUp {
   async upToDate(): Promise<void> {
     this.#lastSearch = performance.now()
     const giveUp = new AbortController()
-    let isUpToDate = false
-    const work = this.#catchUp(giveUp.signal).then(() => {
-      isUpToDate = true
-    })
     // A slice itself may wait for the lock of another program.
-    await within(systemClock, CATCH_UP_MAX_MS, work)
-    if (isUpToDate) return
+    if (await within(systemClock, CATCH_UP_MAX_MS, this.#catchUp(giveUp.signal))) return
     giveUp.abort()
     throw this.#isBuilt
       ? new BusyError('The search index is catching up')
@@ -150,11 +145,16 @@ export class CatchingUp {
     return regularly({ periodMs: IDLE_MS, work, log })
   }
 
-  async #catchUp(giveUp: AbortSignal): Promise<void> {
+  /** Resolves to whether the index has all notes that there were. */
+  async #catchUp(giveUp: AbortSignal): Promise<boolean> {
     this.#isBuilt ||= await this.#slices.isBuilt()
-    const { last } = (await this.#noted()) ?? { last: 0 }
-    while (!giveUp.aborted && (await this.#hasNoted(last))) await this.#takeSlice()
-    if (!giveUp.aborted) await this.#mustBeBuilt()
+    let noted = await this.#noted()
+    for (const last = noted?.last ?? 0; noted && noted.first <= last; noted = await this.#noted()) {
+      if (giveUp.aborted) return false
+      await this.#takeSlice()
+    }
+    await this.#mustBeBuilt()
+    return true
   }
 
   #isWorthTaking({ first, last }: NotedRange): boolean {
@@ -166,11 +166,6 @@ export class CatchingUp {
     const noted = await this.#slices.noted()
     this.#rowsLeft = noted ? noted.last - noted.first + 1 : 0
     return noted
-  }
-
-  async #hasNoted(until: number): Promise<boolean> {
-    const noted = await this.#noted()
-    return noted !== null && noted.first <= until
   }
 
   /** Concurrent callers share a slice. */

@@ -1,5 +1,5 @@
 import { PRODUCT_COLUMNS } from '../storage/nested-columns.ts'
-import { type IndexedResource, idFilter } from '../storage/resource.ts'
+import { type IndexedResource, idFilter, nameIndex } from '../storage/resource.ts'
 import type { CategoryCreate } from './schema.ts'
 
 export type CategoryRow = Readonly<CategoryCreate>
@@ -23,18 +23,8 @@ export const CATEGORIES: IndexedResource<CategoryRow> = {
     alsoShownBy: [],
   },
   followed: ['name'],
-  lists: [{ by: [], indexes: ['categories_by_id'] }],
-  filters: {
-    id: idFilter('categories'),
-  },
+  lists: [],
+  filters: { id: idFilter('categories') },
   orders: { name: { by: ['sort_name'], source: 'index' } },
-  index: {
-    table: 'categories',
-    facts: 'category_facts',
-    words: 'category_words',
-    text: 'description',
-    copied: {},
-    values: null,
-    ratings: null,
-  },
+  index: nameIndex('categories', 'category', 'description'),
 }

@@ -25,10 +25,7 @@ export const PRODUCTS: IndexedResource<ProductRow> = {
     alsoShownBy: ['users'],
   },
   followed: ['name', 'price'],
-  lists: [
-    { by: [], indexes: ['products_by_id'] },
-    { by: ['category_id'], indexes: ['products_by_category'] },
-  ],
+  lists: [{ by: ['category_id'], indexes: ['products_by_category'] }],
   filters: {
     id: idFilter('products'),
     category_id: {

@@ -25,7 +25,6 @@ export const REVIEWS: StoredResource<ReviewRow> = {
   array: null,
   followed: ['rating'],
   lists: [
-    { by: [], indexes: ['reviews_by_id'] },
     { by: ['product_id'], indexes: ['reviews_by_product'] },
     { by: ['user_id'], indexes: ['reviews_by_user'] },
     { by: ['product_id', 'user_id'], indexes: ['reviews_by_product', 'reviews_by_user'] },

@@ -36,7 +36,7 @@ export interface StoredResource<Row extends Values> {
   readonly array: NestedArray | null
   /** Columns that the change log has for followers, besides the references. */
   readonly followed: readonly (keyof Row & string)[]
-  /** The lists of this resource, by the columns that select them. */
+  /** The lists of this resource, besides that of all rows, by the columns that select them. */
   readonly lists: readonly List<Row>[]
   /** The query parameters that select rows of its lists, by their names. */
   readonly filters: Readonly<Record<string, Filter<Row>>>
@@ -66,6 +66,11 @@ export interface IndexDescription {
   readonly values: string | null
   /** The table with the counts of an item's ratings, if it has any. */
   readonly ratings: string | null
+}
+
+/** What the index has of a resource whose lists are ordered by nothing but its name. `one` is the name of the table in the singular. */
+export function nameIndex(table: TableName, one: string, text: string): IndexDescription {
+  return { table, facts: `${one}_facts`, words: `${one}_words`, text, copied: {}, values: null, ratings: null }
 }
 
 /** Whether the rows themselves tell a list, or only the index. */

@@ -1,5 +1,5 @@
 import { REVIEW_COLUMNS } from '../storage/nested-columns.ts'
-import { type IndexedResource, idFilter } from '../storage/resource.ts'
+import { type IndexedResource, idFilter, nameIndex } from '../storage/resource.ts'
 import { PASSWORD_MASK, type UserCreate } from './schema.ts'
 
 /** With the hash of the password instead of the password. */
@@ -48,18 +48,8 @@ export const USERS: IndexedResource<UserRow> = {
     alsoShownBy: ['products'],
   },
   followed: [],
-  lists: [{ by: [], indexes: ['users_by_id'] }],
-  filters: {
-    id: idFilter('users'),
-  },
+  lists: [],
+  filters: { id: idFilter('users') },
   orders: { name: { by: ['sort_name'], source: 'index' } },
-  index: {
-    table: 'users',
-    facts: 'user_facts',
-    words: 'user_words',
-    text: 'email',
-    copied: {},
-    values: null,
-    ratings: null,
-  },
+  index: nameIndex('users', 'user', 'email'),
 }

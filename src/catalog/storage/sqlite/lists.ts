@@ -42,6 +42,10 @@ export function listStatements<Row extends Values, Selected>(
   }
 }
 
+export function indexedBy(index: string | null): string {
+  return index === null ? '' : `INDEXED BY ${index}`
+}
+
 /** SQL from `FROM` on for the rows of a list, each as `owner`, and the parameters in it. */
 interface RowsSql {
   readonly sql: string

@@ -3,7 +3,7 @@ import type { ListQuery } from '../query.ts'
 import type { StoredResource, Values } from '../resource.ts'
 import { type FlatRow, joins, selectedColumns } from '../shape.ts'
 import type { Found, Scanned } from '../store.ts'
-import { listStatements } from './lists.ts'
+import { indexedBy, listStatements } from './lists.ts'
 import { column, sqliteReader } from './reader.ts'
 
 /** Limit on the JSON of the items that are read at a time, in characters, unless a single one is longer. */
@@ -12,12 +12,14 @@ const PIECE_MAX_CHARACTERS = 65_536
 /** Prepares the statements that read long lists. */
 export function sqliteScan<Row extends Values>(source: Scans, resource: StoredResource<Row>) {
   const { represent } = sqliteReader(source, resource)
-  const statementOf = listStatements<Row, FlatRow>(source, resource, (list, index, { where }) => {
-    // The list of everything by id is in the order of the table itself.
-    const hint = index === null ? '' : where.length === 0 ? 'NOT INDEXED' : `INDEXED BY ${index}`
-    return `SELECT ${selectedColumns(resource, column)} FROM ${resource.table} AS owner ${hint} ${joins(resource, 'CROSS JOIN')}
-      WHERE ${list.where} ORDER BY ${list.orderBy}`
-  })
+  const statementOf = listStatements<Row, FlatRow>(
+    source,
+    resource,
+    (list, index) =>
+      `SELECT ${selectedColumns(resource, column)}
+      FROM ${resource.table} AS owner ${indexedBy(index)} ${joins(resource, 'CROSS JOIN')}
+      WHERE ${list.where} ORDER BY ${list.orderBy}`,
+  )
   return (query: ListQuery<Row>): Scanned =>
     source.snapshot(() => {
       const { statement, parameters } = statementOf(query)

@@ -12,7 +12,7 @@ import { type FlatRow, nestedObjects, objectColumns } from '../shape.ts'
 import type { Changed, Done, Found, Missing, ResourceTable, RowReads, Update } from '../store.ts'
 import { CHUNK_WEIGHT_MAX } from '../weights.ts'
 import type { SqliteKeys } from './keys.ts'
-import { countBeside, listStatements, pageBeside, SQLITE_PARAMETERS } from './lists.ts'
+import { countBeside, indexedBy, listStatements, pageBeside, SQLITE_PARAMETERS } from './lists.ts'
 import { column, sqliteReader } from './reader.ts'
 import { sqliteScan } from './scan.ts'
 
@@ -31,8 +31,9 @@ export function sqliteTable<Row extends Values>(
   const pageOf = listStatements<Row, PlacedRow>(
     database,
     resource,
-    (list, index) =>
-      `SELECT owner.id FROM ${table} AS owner ${index === null ? '' : `INDEXED BY ${index}`}
+    // The list of everything has an index of ids alone, to pass over many.
+    (list, index, { where }) =>
+      `SELECT owner.id FROM ${table} AS owner ${indexedBy(where.length === 0 ? `${table}_by_id` : index)}
       WHERE ${list.where} ORDER BY ${list.orderBy} LIMIT ? OFFSET ?`,
   )
   const beside: ReadAll = (sql, parameters) => database.beside.all(sql, parameters)

@@ -57,11 +57,11 @@ class CsvReader {
   /** The places of the fields. Those of unknown columns are left out: each line would be looked through for each of them. */
   #places: ReadonlyMap<string, number> | null = null
   #lines: Line[] = []
-  /** How many lines have ended, blank ones included, and the bytes since then. */
+  /** Line breaks within quotes. The parser counts a CRLF there as two lines. */
+  #breaks = 0
+  /** How many lines had ended at the end of the last part, and the bytes since then. */
   #ended = 0
   #unendedBytes = 0
-  /** The parser counts a CRLF within quotes as two lines. */
-  #countedTwice = 0
 
   constructor(start: Uint8Array, { resource, ignored }: CsvOptions) {
     this.#resource = resource
@@ -76,8 +76,9 @@ class CsvReader {
       skip_empty_lines: true,
       max_record_size: LINE_MAX_BYTES,
       // The parser's own output is not used, because passing it on would take as long as parsing.
-      on_record: (record: string[], { lines }) => {
-        this.#add(record, lines)
+      on_record: (record: string[]) => {
+        this.#add(record, this.#endedLines)
+        for (const field of record) this.#breaks += field.match(/\r\n|\r|\n/g)?.length ?? 0
         return null
       },
     }
@@ -104,7 +105,7 @@ class CsvReader {
 
   async #parsed(parse: (told: (error?: Error | null) => void) => void): Promise<void> {
     const error = await new Promise<Error | null | undefined>(parse)
-    if (error) throw error instanceof CsvError ? this.#refusal(error.code, Number(error.lines)) : error
+    if (error) throw error instanceof CsvError ? this.#refusal(error.code) : error
   }
 
   #taken(): readonly Line[] {
@@ -115,30 +116,26 @@ class CsvReader {
 
   /** The parser's own limit does not count delimiters, and each of them makes a field, which takes far more memory. */
   #boundLine(bytes: number): void {
-    const { records, empty_lines: blank, lines } = this.#parser.info
-    this.#unendedBytes = records + blank === this.#ended ? this.#unendedBytes + bytes : 0
-    this.#ended = records + blank
-    if (this.#unendedBytes > LINE_MAX_BYTES) throw this.#refusal('CSV_MAX_RECORD_SIZE', lines)
+    this.#unendedBytes = this.#endedLines === this.#ended ? this.#unendedBytes + bytes : 0
+    this.#ended = this.#endedLines
+    if (this.#unendedBytes > LINE_MAX_BYTES) throw this.#refusal('CSV_MAX_RECORD_SIZE')
   }
 
-  #refusal(code: CsvError['code'], lines: number): OperatorError {
-    return new OperatorError(`line ${lines - this.#countedTwice}: ${FAULTS[code] ?? code}`)
+  /** Blank ones included. */
+  get #endedLines(): number {
+    return this.#parser.info.records + this.#parser.info.empty_lines + this.#breaks
   }
 
-  #add(record: readonly string[], lastLine: number): void {
+  #refusal(code: CsvError['code']): OperatorError {
+    return new OperatorError(`line ${this.#endedLines + 1}: ${FAULTS[code] ?? code}`)
+  }
+
+  #add(record: readonly string[], number: number): void {
     if (!this.#places) {
       this.#columns = record.length
       this.#places = this.#readNames(record)
       return
     }
-    let breaks = 0
-    for (const field of record) {
-      if (!field.includes('\n') && !field.includes('\r')) continue
-      const found = field.match(/\r\n|\r|\n/g) ?? []
-      breaks += found.length
-      this.#countedTwice += found.filter(text => text === '\r\n').length
-    }
-    const number = lastLine - this.#countedTwice - breaks
     if (record.length > this.#columns) {
       const reason = `${record.length} fields, but the first line names ${this.#columns}`
       this.#lines.push({ number, errors: [errorAt(['body'], fault.value(reason))] })

@@ -327,12 +327,12 @@ test('CSV is read as spreadsheets write it', async () => {
 test('a wrong line of CSV is listed by the number of the line that it begins on', async () => {
   await using database = await sqlite.freshDatabase()
   const text =
-    'name,description,price,sku\r\nSpade,"Two\r\nlines",1\r\n\r\nRake,Wood,cheap\r\nHoe,Iron,,x\r\nAxe,Iron,1,x,y\r\n'
+    'name,description,price,"s\r\nku"\r\nSpade,"Two\r\nlines",1\r\n\r\nRake,Wood,cheap\r\nHoe,Iron,,x\r\nAxe,Iron,1,x,y\r\n'
   expect((await imported(database.url, { 'products.csv': text })).errors.split('\n')).toEqual([
-    'products.csv: ignored columns: "sku"',
-    'products.csv:5: price: Input should be a valid number',
-    'products.csv:6: price: Field required',
-    'products.csv:7: Value error, 5 fields, but the first line names 4',
+    'products.csv: ignored columns: "s\\r\\nku"',
+    'products.csv:6: price: Input should be a valid number',
+    'products.csv:7: price: Field required',
+    'products.csv:8: Value error, 5 fields, but the first line names 4',
     'products.csv: 1',
     'stockroom: nothing was imported, because of 3 wrong lines',
     '',
@@ -352,7 +352,7 @@ test('files that cannot be read as a whole are refused in one line', async () =>
       1,
       /products\.csv: line 2: .* after its closing quote/,
     ],
-    [{ 'products.csv': 'name,description,price\n"Spade,Steel,1\n' }, 1, /products\.csv: .* no closing quote/],
+    [{ 'products.csv': 'name,description,price\n"Spade,Steel,1\nRake,Wood,1\n' }, 1, /line 2: .* no closing quote/],
     [{ 'products.csv': `name,description,price\n${'x'.repeat(2_000_000)},,1\n` }, 1, /line 2: the line is longer than/],
     [{ 'products.csv': `name,description,price\n\n${','.repeat(2_000_000)}\n` }, 1, /line 3: the line is longer than/],
     [{ 'products.csv': `name,description,price${',x'.repeat(1_000)}\n` }, 1, /names more than 1000 columns/],

@@ -58,7 +58,10 @@ interface Target {
   readonly indexedMax: number
   /** The highest id that the database neither drew nor was told of; 0 if there is none. */
   highestGiven: number
-  loaded: LoadedResources
+  /** The stored rows. */
+  count: number
+  firstId: number
+  lastId: number
 }
 
 /** Stores many rows in one transaction, on either engine. */
@@ -85,8 +88,7 @@ export class Load {
     const target = await this.#targetOf(resource)
     const misfits = await this.#absentReferences(resource, rows)
     const ids = await this.#idsOf(resource, rows, target, misfits)
-    const { count } = target.loaded
-    if (count <= target.indexedMax && count + ids.length > target.indexedMax) {
+    if (target.count <= target.indexedMax && target.count + ids.length > target.indexedMax) {
       await this.#writer.dropIndexes([target.table])
     }
     const columns = Object.keys(resource.columns)
@@ -97,7 +99,11 @@ export class Load {
       return values
     })
     await this.#writer.insert(target.table, [stored])
-    target.loaded = withRows(target.loaded, ids)
+    target.count += ids.length
+    for (const id of ids) {
+      target.firstId = Math.min(target.firstId, id)
+      target.lastId = Math.max(target.lastId, id)
+    }
     return { ids, misfits }
   }
 
@@ -109,7 +115,9 @@ export class Load {
 
   /** The stored rows, as one event for each table. */
   get changes(): readonly LoadedResources[] {
-    return [...this.#targets.values()].map(({ loaded }) => loaded).filter(({ count }) => count > 0)
+    return [...this.#targets]
+      .filter(([, { count }]) => count > 0)
+      .map(([table, { count, firstId, lastId }]) => ({ table, count, firstId, lastId }))
   }
 
   async #targetOf(resource: StoredRows): Promise<Target> {
@@ -120,9 +128,8 @@ export class Load {
     const indexedMax = this.#options.mayDropIndexes
       ? Math.max(REBUILD_ROWS, REBUILD_SHARE * last)
       : Number.POSITIVE_INFINITY
-    const loaded = { table: resource.table, count: 0, firstId: Number.POSITIVE_INFINITY, lastId: 0 }
     // Another program may have chosen ids above those that were drawn.
-    const target = { table, indexedMax, highestGiven: last, loaded }
+    const target = { table, indexedMax, highestGiven: last, count: 0, firstId: Number.POSITIVE_INFINITY, lastId: 0 }
     this.#targets.set(resource.table, target)
     return target
   }
@@ -192,13 +199,4 @@ export class Load {
     if (target.highestGiven > 0) await this.#writer.continueIds(target.table, target.highestGiven)
     target.highestGiven = 0
   }
-}
-
-function withRows({ table, count, firstId, lastId }: LoadedResources, ids: readonly number[]): LoadedResources {
-  let [first, last] = [firstId, lastId]
-  for (const id of ids) {
-    first = Math.min(first, id)
-    last = Math.max(last, id)
-  }
-  return { table, count: count + ids.length, firstId: first, lastId: last }
 }

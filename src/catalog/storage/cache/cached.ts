@@ -219,28 +219,22 @@ export class RepresentationCache {
         })
       }
       const key = JSON.stringify(query)
-      const readPage = (): Awaitable<ListPage> => {
+      const readPage = (ids?: IdPage): Awaitable<ListPage> => {
         const version = this.#versions.latest
         const dependencies = dependsOn(resource, query)
         // At the same time, so that cached resources of the page can be used.
         return whenBothThere(
-          shared({ key, dependencies }, () => lists.page(query)),
+          ids ?? shared({ key, dependencies }, () => lists.page(query)),
           () => this.#source.current(() => true),
           (page, isKnown) => {
-            if (isKnown)
+            if (isKnown && !ids)
               pages.set(key, { page, version, dependencies, whole: null, goodAt: -1, bytes: pageBytes(key, page) })
             return complete(new PartialPage(page, isKnown ? get : () => undefined))
           },
         )
       }
-      if (ids) {
-        return whenThere(
-          this.#source.current(() => true),
-          isKnown => complete(new PartialPage(ids, isKnown ? get : () => undefined)),
-        )
-      }
-      const known = pages.get(key)
-      if (!known) return readPage()
+      const known = ids ? undefined : pages.get(key)
+      if (!known) return readPage(ids)
       return whenThere(
         this.#source.current(() => lookUp(key, known)),
         found => {

@@ -31,6 +31,11 @@ interface Note {
   readonly id: number
 }
 
+/** The notes of a row. It is taken as it is now, so all of them are taken at once. */
+interface NotedPart extends Pick<Note, 'part' | 'id'> {
+  readonly numbers: number[]
+}
+
 /** Brings the indexes of these resources up to date, within writes. */
 export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly IndexDescription[]): IndexSlices {
   const range = database.prepare<[], { first: number | null; last: number | null }>(
@@ -83,14 +88,10 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
         // With others that fail, this is rolled back and runs again, and may take fewer notes then.
         ;({ numbersBefore, lastSeen } = seen)
         const began = performance.now()
-        // In the order of ids, because FTS5 writes what it has so far whenever they do not ascend.
-        const inOrder = notesOfRows(notes.iterate(SLICES[count].notes), SLICES[count].rows).toSorted(
-          ([one], [other]) => (one?.id ?? 0) - (other?.id ?? 0),
-        )
         const taken: number[] = []
-        for (const ofRow of inOrder) {
-          for (const { part, id } of ofRow.slice(0, 1)) takers.get(part)?.(id)
-          for (const { number } of ofRow) taken.push(number)
+        for (const { part, id, numbers } of notesOfRows(notes.iterate(SLICES[count].notes), SLICES[count].rows)) {
+          takers.get(part)?.(id)
+          for (const number of numbers) taken.push(number)
           if (performance.now() - began > SLICES[count].ms) break
         }
         forget.run(JSON.stringify(taken))
@@ -103,17 +104,17 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
   }
 }
 
-/** Groups the first notes by their rows. A row is taken as it is now, so all of its notes are taken at once. */
-function notesOfRows(notes: Iterable<Note>, most: number): readonly (readonly Note[])[] {
-  const ofRows = new Map<string, Note[]>()
-  for (const note of notes) {
-    const row = `${note.part} ${note.id}`
+/** Groups the first notes by their rows, in the order of ids: FTS5 writes what it has so far whenever they do not ascend. */
+function notesOfRows(notes: Iterable<Note>, most: number): readonly NotedPart[] {
+  const ofRows = new Map<string, NotedPart>()
+  for (const { number, part, id } of notes) {
+    const row = `${part} ${id}`
     const known = ofRows.get(row)
     if (!known && ofRows.size === most) break
-    if (known) known.push(note)
-    else ofRows.set(row, [note])
+    if (known) known.numbers.push(number)
+    else ofRows.set(row, { part, id, numbers: [number] })
   }
-  return [...ofRows.values()]
+  return [...ofRows.values()].sort((one, other) => one.id - other.id)
 }
 
 /** For each part of which notes tell, the function that takes a row into the index as it is now, or out of it. */

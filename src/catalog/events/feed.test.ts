@@ -240,6 +240,5 @@ function feedOf(
 }
 
 function followerOf(feed: Feed, filter: EventFilter): Follower {
-  const scope = { request: new Request('http://localhost/events'), key: null }
-  return new Follower(scope, new SharedFrames(feed), filter, { place: START, isResumed: true, reset: null })
+  return new Follower(new SharedFrames(feed), filter, { place: START, isResumed: true, reset: null })
 }

@@ -1,9 +1,6 @@
 import { getLogger } from '@logtape/logtape'
-import { bearerToken } from '../../access/bearer.ts'
-import { digestOf } from '../../access/key.ts'
 import { pause, systemClock } from '../../clock.ts'
 import { errorMessage } from '../../program/error-message.ts'
-import type { RequestScope } from '../../server/requests.ts'
 import type { Feed, ResetReason } from './feed.ts'
 import type { EventFilter } from './filter.ts'
 import { beginning, COMMENT, type Frames, placeFrame, resetFrames, type SharedFrames, type Start } from './frames.ts'
@@ -21,8 +18,6 @@ const RETRY_MS = 1_000
  * in memory, it gets pages from the database.
  */
 export class Follower implements Disposable {
-  /** The digest of its key, if it has one. */
-  readonly keyDigest: string | null
   readonly #feed: Feed
   readonly #frames: SharedFrames
   readonly #filter: EventFilter
@@ -44,14 +39,7 @@ export class Follower implements Disposable {
   #wake = () => {}
 
   /** Call it right after `Feed.current`, so that it misses nothing. */
-  constructor(
-    { request, key }: Pick<RequestScope, 'request' | 'key'>,
-    frames: SharedFrames,
-    filter: EventFilter,
-    start: Start,
-  ) {
-    const token = bearerToken(request.headers)
-    this.keyDigest = key === null || token === null ? null : digestOf(token)
+  constructor(frames: SharedFrames, filter: EventFilter, start: Start) {
     this.#feed = frames.feed
     this.#frames = frames
     this.#filter = filter

@@ -1,3 +1,5 @@
+import { bearerToken } from '../../access/bearer.ts'
+import { digestOf } from '../../access/key.ts'
 import type { KeyRing } from '../../access/key-ring.ts'
 import { pause, systemClock } from '../../clock.ts'
 import { byteStream } from '../../server/byte-stream.ts'
@@ -20,14 +22,15 @@ const HEADERS = { ...EVENT_STREAM_HEADERS, Vary: 'Accept' }
 export class Followers {
   readonly #frames: SharedFrames
   readonly #keys: KeyRing | null
-  readonly #all = new Set<Follower>()
+  /** Each with the digest of its key, if it has one. */
+  readonly #all = new Map<Follower, string | null>()
   #isChecking = false
 
   constructor(feed: Feed, keys: KeyRing | null) {
     this.#frames = new SharedFrames(feed)
     this.#keys = keys
     feed.stopping.addEventListener('abort', () => {
-      for (const follower of [...this.#all]) follower.end()
+      for (const follower of [...this.#all.keys()]) follower.end()
     })
   }
 
@@ -35,8 +38,9 @@ export class Followers {
   async stream(scope: RequestScope, filter: EventFilter, start: () => Promise<Start>): Promise<Response> {
     using held = new DisposableStack()
     held.use(scope.streaming.clients.open(addressKey(scope.clientAddress)))
-    const follower = held.use(new Follower(scope, this.#frames, filter, await start()))
-    this.#all.add(follower)
+    const follower = held.use(new Follower(this.#frames, filter, await start()))
+    const token = scope.key && bearerToken(scope.request.headers)
+    this.#all.set(follower, token && digestOf(token))
     held.defer(() => this.#all.delete(follower))
     if (!this.#isChecking) void this.#check()
     if (this.#frames.feed.stopping.aborted) follower.end()
@@ -50,19 +54,17 @@ export class Followers {
     this.#isChecking = true
     for (let looks = 1; this.#all.size > 0 && !stopping.aborted; looks += 1) {
       await pause(systemClock, CHECK_INTERVAL_MS, stopping)
-      for (const follower of [...this.#all]) follower.checkTime()
-      if (looks % LOOKS_PER_KEY_CHECK === 0) void this.#endRevoked()
+      for (const [follower, digest] of [...this.#all]) {
+        follower.checkTime()
+        if (digest !== null && looks % LOOKS_PER_KEY_CHECK === 0) void this.#endIfRevoked(follower, digest)
+      }
     }
     this.#isChecking = false
   }
 
-  async #endRevoked(): Promise<void> {
-    const byKey = Map.groupBy(this.#all, ({ keyDigest }) => keyDigest)
-    for (const [digest, followers] of byKey) {
-      if (digest === null || !this.#keys) continue
-      // While the database is away, nobody can tell.
-      const key = await Promise.resolve(this.#keys.findDigest(digest)).catch(() => 'unknown')
-      if (key === null) for (const follower of followers) follower.end()
-    }
+  async #endIfRevoked(follower: Follower, digest: string): Promise<void> {
+    // While the database is away, nobody can tell.
+    const key = await Promise.resolve(this.#keys?.findDigest(digest)).catch(() => 'unknown')
+    if (key === null) follower.end()
   }
 }

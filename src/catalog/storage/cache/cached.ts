@@ -76,9 +76,6 @@ interface ReadValue<Value> {
 /** Finds the entry of a resource if it is cached and current. */
 type Get = (id: number) => Entry | undefined
 
-/** Reads resources from the database, and caches them. */
-type ReadAll = (ids: readonly number[]) => Awaitable<Read>
-
 interface CacheLimits {
   /** 0 switches the cache off. */
   readonly maxBytes: number
@@ -142,11 +139,11 @@ export class RepresentationCache {
     const entries = this.#cache.partition<number, Entry>()
     const counts = this.values<number>()
     const isGood = this.#goodness(resource)
-    const get = (id: number): Entry | undefined => {
+    const get: Get = id => {
       const entry = entries.get(id)
       return entry && isGood(entry) ? entry : undefined
     }
-    const read = (ids: readonly number[]): Awaitable<Read> => {
+    const read: RowReads<Row>['read'] = ids => {
       this.#misses += ids.length
       // A change during the read counts as a change after it.
       const version = this.#versions.latest
@@ -189,7 +186,7 @@ export class RepresentationCache {
   #pages<Row extends Values>(
     resource: StoredResource<Row>,
     lists: IdLists<Row>,
-    { get, read }: { readonly get: Get; readonly read: ReadAll },
+    { get, read }: { readonly get: Get; readonly read: RowReads<Row>['read'] },
   ): ShownResources<Row>['page'] {
     const pages = this.#cache.partition<string, Page>()
     const shared = this.#sharing<IdPage>()

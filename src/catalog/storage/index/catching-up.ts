@@ -114,17 +114,16 @@ export class CatchingUp {
       const noted = await this.#noted()
       lastMissing ??= noted?.last ?? 0
       if (!noted || noted.first > lastMissing) await this.#mustBeBuilt()
-      const isCalm = noted?.last === lastSeen
-      lastSeen = noted?.last ?? 0
-      if (noted) {
-        const now = performance.now()
-        const seconds = (now - sample.at) / 1_000
-        const changed = noted.last - sample.last
-        // Writers that begin to be fast are noticed at once, and those that become slow after a second.
-        if (seconds >= 1 || changed >= CHANGES_KEPT_UP) keepsUp = changed < CHANGES_KEPT_UP * seconds
-        if (seconds >= 1) sample = { last: noted.last, at: now }
-      }
-      if (!noted || !this.#isWorthTaking(noted)) return false
+      if (!noted) return false
+      const isCalm = noted.last === lastSeen
+      lastSeen = noted.last
+      const now = performance.now()
+      const seconds = (now - sample.at) / 1_000
+      const changed = noted.last - sample.last
+      // Writers that begin to be fast are noticed at once, and those that become slow after a second.
+      if (seconds >= 1 || changed >= CHANGES_KEPT_UP) keepsUp = changed < CHANGES_KEPT_UP * seconds
+      if (seconds >= 1) sample = { last: noted.last, at: now }
+      if (!this.#isWorthTaking(noted)) return false
       await this.#takeSlice()
       if (!this.#isBuilt && performance.now() - reported > PROGRESS_MS) {
         reported = performance.now()

@@ -7,7 +7,7 @@ import type { ColumnType, StoredResource, Values } from '../resource.ts'
 import { type FlatRow, nestedObjects, objectColumns } from '../shape.ts'
 import type { Done, Found, Missing } from '../store.ts'
 import { keepAnswers } from './keys.ts'
-import { logged } from './log.ts'
+import { loggedChanges } from './log.ts'
 import { columnSql } from './rows.ts'
 
 /** The outcome for a row, with the columns of its nested objects as in a `FlatRow`. */
@@ -62,10 +62,10 @@ export function creating<Row extends Values>(
   resource: StoredResource<Row>,
   represent: (row: FlatRow) => Found,
 ): (row: Row, claim?: Claim) => Promise<Done | Missing> {
-  const creation = (statement: (log: string) => string) => logged(resource, 'create', 'numbered AS changed', statement)
-  const insert = creation(log => insertion(resource, log))
+  const log = loggedChanges(resource, 'numbered AS changed', null)
+  const insert = insertion(resource, log)
   // Takes two thirds of the CPU time.
-  const insertWithoutReferences = creation(log => plainInsertion(resource, log))
+  const insertWithoutReferences = plainInsertion(resource, log)
   const refers = (row: Row) => resource.references.some(({ column }) => row[column] !== null)
   const created = (written: Written, row: Row): Found | null =>
     written.id === null || written.revision === null

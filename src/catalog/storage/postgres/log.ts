@@ -2,24 +2,18 @@ import { insertChanges } from '../../../database/postgres/changes.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { StoredResource, Values } from '../resource.ts'
 
-/** The change to the logged rows; `update` has an alias for the references that the rows had before. */
-type Event = 'create' | { readonly update: string }
-
 /**
- * Makes a statement that also logs its changes. `statement` takes a further common table expression, which reads the changed
- * rows from the one named `changed`.
+ * SQL for a further common table expression of a statement, which logs its changes. `changed` is SQL for the changed rows, which have
+ * this alias. `before` is the alias of the references that they had, `null` if the rows are new.
  */
-export function logged<Row extends Values>(
+export function loggedChanges<Row extends Values>(
   resource: StoredResource<Row>,
-  event: Event,
   changed: string,
-  statement: (log: string) => string,
+  before: string | null,
 ): string {
-  const insert = insertChanges(changesSql(resource, event), 'count(*)')
+  const insert = insertChanges(changesSql(resource, before), 'count(*)')
   // A statement that changes nothing may have locked a row, and then is a transaction to be accounted for.
-  return statement(
-    `, logged AS (${insert} FROM ${changed} HAVING count(*) > 0 OR pg_current_xact_id_if_assigned() IS NOT NULL)`,
-  )
+  return `, logged AS (${insert} FROM ${changed} HAVING count(*) > 0 OR pg_current_xact_id_if_assigned() IS NOT NULL)`
 }
 
 /**
@@ -33,13 +27,13 @@ export function logsEveryTransaction({ isDistributed }: PostgresDatabase): boole
 /** SQL for the changes of all rows, as JSON. Concatenated, since `json_build_object` takes longer than the rest of the log. */
 function changesSql<Row extends Values>(
   { table, columns, references, followed }: StoredResource<Row>,
-  event: Event,
+  beforeAlias: string | null,
 ): string {
   const number = (sql: string) => `' || coalesce(${sql}::text, 'null') || '`
   const text = (sql: string) => `' || coalesce(to_json(${sql})::text, 'null') || '`
   const of = (alias: string) =>
     `{${references.map(({ column }) => `"${column}":${number(`${alias}.${column}`)}`).join(',')}}`
-  const before = event === 'create' ? 'null' : of(event.update)
+  const before = beforeAlias === null ? 'null' : of(beforeAlias)
   const values = followed.map(
     column => `"${column}":${(columns[column] === 'text' ? text : number)(`changed.${column}`)}`,
   )

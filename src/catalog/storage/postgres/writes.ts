@@ -9,7 +9,7 @@ import { isExpected, REVISION_BITS } from '../revision.ts'
 import { type FlatRow, joins } from '../shape.ts'
 import type { ResourceTable } from '../store.ts'
 import { typed } from './creation.ts'
-import { logged } from './log.ts'
+import { loggedChanges } from './log.ts'
 import {
   columnSql,
   firstItems,
@@ -33,12 +33,7 @@ export function postgresWrites<Row extends Values>(
   const { name, columns, references, keptOnUpdate } = resource
   const updated = Object.keys(columns).filter(column => !keptOnUpdate.includes(column))
   const referred = references.filter(({ column }) => updated.includes(column))
-  const update = logged(
-    resource,
-    { update: referred.length > 0 ? 'before' : 'changed' },
-    referred.length > 0 ? 'changed CROSS JOIN before' : 'changed',
-    log => updating(resource, updated, referred, log),
-  )
+  const update = updating(resource, updated, referred)
   const oneAtATime = takingTurns()
   const one = `SELECT id FROM ${resource.table} WHERE id = $1::bigint`
 
@@ -151,7 +146,6 @@ function updating<Row extends Values>(
   resource: StoredResource<Row>,
   updated: readonly string[],
   referred: StoredResource<Row>['references'],
-  log: string,
 ): string {
   const { table, columns } = resource
   const parameterOf = (column: string) => typed(`$${updated.indexOf(column) + 2}`, columns[column] ?? 'text')
@@ -160,6 +154,7 @@ function updating<Row extends Values>(
   const expected = `$${updated.length + 2}::text::bigint[]`
   const isExpected = `(${expected} IS NULL OR revision = ANY (${expected}))`
   if (referred.length === 0) {
+    const log = loggedChanges(resource, 'changed', 'changed')
     return changing(resource, `${change} WHERE id = $1::bigint AND ${isExpected} RETURNING owner.*`, log)
   }
   const there = referred.map(({ column, table: owners }, place) => {
@@ -173,7 +168,7 @@ function updating<Row extends Values>(
       FOR NO KEY UPDATE OF locked
     ), changed AS (
       ${change} FROM before WHERE owner.id = before.id RETURNING owner.*
-    )${log}
+    )${loggedChanges(resource, 'changed CROSS JOIN before', 'before')}
     SELECT referred.*, answer.*
     FROM ${table} AS existing CROSS JOIN referred
     LEFT JOIN (SELECT ${rowColumns(resource)} FROM changed AS owner ${joins(resource, 'JOIN')}) AS answer ON TRUE

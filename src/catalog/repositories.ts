@@ -115,30 +115,33 @@ function postgresStorage(database: PostgresDatabase) {
   return {
     keys: postgresKeyStore(database),
     tableOf: <Row extends Values>(resource: StoredResource<Row>) =>
-      byDistribution(database, postgresTable(database, resource), citusTable(database, resource)),
+      onceReady(() => (database.isDistributed ? citusTable(database, resource) : postgresTable(database, resource))),
     indexOf: <Row extends Values>(resource: IndexedResource<Row>) => postgresIndexReads(database, resource),
     facetReads: postgresFacetReads(database, PRODUCTS),
   }
 }
 
-/** Whether the tables are distributed is known when the database is ready. */
-function byDistribution<Row extends Values>(
-  database: PostgresDatabase,
-  whole: ResourceTable<Row>,
-  distributed: ResourceTable<Row>,
-): ResourceTable<Row> {
-  const table = () => (database.isDistributed ? distributed : whole)
+/** Makes a table when it is first used, because how it is read and written is known when the database is ready. */
+function onceReady<Row extends Values>(make: () => ResourceTable<Row>): ResourceTable<Row> {
+  const table = lazy(make)
   return {
     page: query => table().page(query),
     count: (query, most) => table().count(query, most),
     canScan: () => table().canScan(),
     reads: resource => {
-      const [some, ofShards] = [whole.reads(resource), distributed.reads(resource)]
-      const reads = () => (database.isDistributed ? ofShards : some)
+      const reads = lazy(() => table().reads(resource))
       return { read: ids => reads().read(ids), scan: query => reads().scan(query) }
     },
     create: (row, claim) => table().create(row, claim),
     update: (id, row, expected) => table().update(id, row, expected),
     delete: (id, expected) => table().delete(id, expected),
+  }
+}
+
+function lazy<Value>(make: () => Value): () => Value {
+  let value: Value | undefined
+  return () => {
+    value ??= make()
+    return value
   }
 }

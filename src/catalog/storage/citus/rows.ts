@@ -14,7 +14,7 @@ import {
   textsIf,
   type WeighedGroup,
 } from '../postgres/rows.ts'
-import { grouping, inOrder, oneOrSeveral, type ReadIds, singly } from '../postgres/table.ts'
+import { inOrder, oneOrSeveral, type ReadIds, singly } from '../postgres/table.ts'
 import { NESTED_MAX, type NestedArray, type StoredResource, type Values } from '../resource.ts'
 import { nestedObjects, selectedItemColumns } from '../shape.ts'
 import type { Places } from './places.ts'
@@ -45,17 +45,18 @@ function plainReader<Row extends Values>(database: PostgresDatabase, resource: S
   const { table } = resource
   const isSharded = shardColumn(table) !== null
   const rows = new PostgresRows(resource)
-  const groupsIn = grouping(database, rows)
   const [one, several] = [oneRow(resource, { state: STATE }), severalRows(resource, SEVERAL)]
   const readOne = async (id: number) =>
-    groupsIn(await (isSharded ? database.readShard<ResourceRow>(table, one, id) : database.read<ResourceRow>(one, id)))
+    rows.grouped(
+      await (isSharded ? database.readShard<ResourceRow>(table, one, id) : database.read<ResourceRow>(one, id)),
+    )
   return oneOrSeveral(
     async id => inOrder(rows, [id], await readOne(id), readOne),
     async ids => {
       const read = isSharded
         ? await readAcross(database, table, ask => ask<ResourceRow>(several, idArray(ids)))
         : await database.read<ResourceRow>(several, idArray(ids))
-      return inOrder(rows, ids, groupsIn(read), readOne)
+      return inOrder(rows, ids, rows.grouped(read), readOne)
     },
   )
 }
@@ -68,7 +69,6 @@ function placedReader<Row extends Values>(
   column: string,
 ): ReadIds {
   const rows = new PostgresRows(resource)
-  const groupsIn = grouping(database, rows)
   // Rows that are shown with these are on the same shards.
   const alongside = nestedObjects(resource).filter(({ table }) => shardColumn(table) === 'id')
   const placed = [`owner.${column}`, ...alongside.map(({ name }) => `"${name}".id`)]
@@ -84,7 +84,7 @@ function placedReader<Row extends Values>(
   }
   const readOne = async (ask: Query, id: number) => {
     const place = places.of(id)
-    return groupsIn(place === undefined ? [] : await ask<ResourceRow>(one, id, place))
+    return rows.grouped(place === undefined ? [] : await ask<ResourceRow>(one, id, place))
   }
   const read: ReadIds = ids =>
     readAcross(database, resource.table, async ask => {
@@ -95,7 +95,7 @@ function placedReader<Row extends Values>(
       const found = others.length === 0 ? [] : await ask<{ id: number }>(find, idArray(others))
       for (const row of found) places.note(row)
       const foundIds = found.map(({ id }) => id)
-      return inOrder(rows, ids, groupsIn([...guessed, ...(await readAt(ask, foundIds))]), id => readOne(ask, id))
+      return inOrder(rows, ids, rows.grouped([...guessed, ...(await readAt(ask, foundIds))]), id => readOne(ask, id))
     })
   const search = singly(database, read)
   const ask: Query = (sql, ...parameters) => database.readShard(resource.table, sql, ...parameters)
@@ -128,7 +128,6 @@ function ownersReader<Row extends Values>(
 ): ReadIds {
   const rows = new PostgresRows(resource)
   const alone = { ...resource, array: null }
-  const groupsIn = grouping(database, rows)
   const [one, several] = [oneRow(alone, { state: STATE }), severalRows(alone, SEVERAL)]
   const shown = shownIds(database, array.table)
   const { firstItems, wholeItems } = arrayReads(array)
@@ -139,7 +138,7 @@ function ownersReader<Row extends Values>(
     return readAcross(database, array.table, async ask => {
       const [own, items] = await Promise.all([ask<ResourceRow>(several, idArray(ids)), firstItems(ask, ids, lastId)])
       const withItems = new Map<number, WeighedGroup>()
-      for (const [id, { row, weight, isWhole }] of groupsIn(own)) {
+      for (const [id, { row, weight, isWhole }] of rows.grouped(own)) {
         const of = items.get(id) ?? []
         withItems.set(id, {
           ...rows.group(row, of),
@@ -149,7 +148,7 @@ function ownersReader<Row extends Values>(
       }
       return inOrder(rows, ids, withItems, async id => {
         const [own, whole] = await Promise.all([ask<ResourceRow>(one, id), wholeItems(ask, items.get(id) ?? [])])
-        const known = groupsIn(own).get(id)
+        const known = rows.grouped(own).get(id)
         return new Map(known && [[id, { ...known, ...rows.group(known.row, whole) }]])
       })
     })

@@ -1,4 +1,5 @@
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
+import type { Parameter } from '../../../database/postgres/pool.ts'
 import { type Cursor, type ListQuery, looksAtValues } from '../query.ts'
 import { listSql, type ParameterSql } from '../query-sql.ts'
 import { NESTED_MAX, type StoredResource, type Values } from '../resource.ts'
@@ -111,40 +112,30 @@ function rowReads<Row extends Values>(
 ): RowReads<Row> {
   const { array } = resource
   const rows = new PostgresRows(resource)
-  const groupsIn = grouping(database, rows)
-  const statementsWith = (state: string) => ({
-    state,
-    one: oneRow(resource, { state }),
-    several: severalRows(resource, { state, ids: IDS }),
-    grouped: array && groupedRows(resource, array, { state, isScan: false }),
-    scanned: array && groupedRows(resource, array, { state, isScan: true }),
-  })
-  // How to read the state is known when the database is ready.
-  let made = statementsWith(database.changes.state)
-  const statements = () => {
-    if (made.state !== database.changes.state) made = statementsWith(database.changes.state)
-    return made
+  const { state } = database.changes
+  const one = oneRow(resource, { state })
+  const several = severalRows(resource, { state, ids: IDS })
+  const grouped = array && groupedRows(resource, array, { state, isScan: false })
+  const scanned = array && groupedRows(resource, array, { state, isScan: true })
+  const readBy = async (sql: string, ...parameters: Parameter[]): Promise<Grouped> => {
+    const read = await database.read<ResourceRow>(sql, ...parameters)
+    database.changes.observe(read.find(isFirst)?.state ?? null)
+    return rows.grouped(read)
   }
-  const readOne = async (id: number) => groupsIn(await database.read<ResourceRow>(statements().one, id))
+  const readOne = (id: number) => readBy(one, id)
   const readSeveral = oneOrSeveral(
     // It needs no plan for many, and is read as a whole at once.
     async id => inOrder(rows, [id], await readOne(id), readOne),
-    async ids =>
-      inOrder(rows, ids, groupsIn(await database.read<ResourceRow>(statements().several, idArray(ids))), readOne),
+    async ids => inOrder(rows, ids, await readBy(several, idArray(ids)), readOne),
   )
-  const readGrouped = async (ids: readonly number[], sql: string, ...scannedMax: number[]): Promise<Read | null> => {
-    const read = await database.read<ResourceRow>(sql, idArray(ids), ...scannedMax)
-    return read.length === 0 ? null : inOrder(rows, ids, groupsIn(read), readOne)
+  const readGrouped = async (ids: readonly number[], sql: string, ...scannedMax: number[]): Promise<Read> => {
+    const read = await readBy(sql, idArray(ids), ...scannedMax)
+    return read.size > 0 ? inOrder(rows, ids, read, readOne) : readSeveral(ids)
   }
-  const readSingle = singly(database, async ids => {
-    const { grouped } = statements()
-    return (grouped && ids.length > 1 && (await readGrouped(ids, grouped))) || readSeveral(ids)
-  })
-
-  const read = oneOrSeveral(readSingle, async ids => {
-    const { scanned } = statements()
-    return (scanned && (await readGrouped(ids, scanned, (ids.length + 1) * NESTED_MAX))) || readSeveral(ids)
-  })
+  const readSingle = singly(database, ids => (grouped && ids.length > 1 ? readGrouped(ids, grouped) : readSeveral(ids)))
+  const read = oneOrSeveral(readSingle, ids =>
+    scanned ? readGrouped(ids, scanned, (ids.length + 1) * NESTED_MAX) : readSeveral(ids),
+  )
   return { read, scan: scanning(page, read) }
 }
 
@@ -174,14 +165,6 @@ export function singly(database: PostgresDatabase, read: ReadIds): (id: number) 
 
 /** Resources that one statement has read, by their ids. */
 type Grouped = ReadonlyMap<number, WeighedGroup>
-
-/** Makes the function that finds the resources in rows of one statement. */
-export function grouping<Row extends Values>(database: PostgresDatabase, rows: PostgresRows<Row>) {
-  return (read: readonly ResourceRow[]): Grouped => {
-    database.changes.observe(read.find(isFirst)?.state ?? null)
-    return rows.grouped(read)
-  }
-}
 
 /**
  * Resources in the order of their ids, up to the weight limit, and at least one of them. `readOne` reads the heavy ones again, each

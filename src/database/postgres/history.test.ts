@@ -53,6 +53,17 @@ test('a reader passes over no transaction that another reader has found missing 
   expect(all.slice(0, told.length)).toEqual(told)
 })
 
+test('a reader that comes while a transaction takes long begins before it, and passes over nothing', async () => {
+  await using log = await openLog()
+  const { history } = log
+  const first = await history.last()
+  const slow = await log.begin()
+  await log.write()
+  expect(await history.last()).toEqual(first)
+  await slow.commit()
+  expect(await positionsFrom(history, first.position)).toHaveLength(3)
+})
+
 /** A log on PostgreSQL, with one row. */
 async function openLog() {
   await using opening = new AsyncDisposableStack()

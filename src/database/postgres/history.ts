@@ -2,7 +2,13 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Change, ChangeHistory, LoggedPiece, LoggedTransaction } from '../change.ts'
 import { insertChanges, LOG_NO_CHANGES } from './changes.ts'
 import type { Query } from './pool.ts'
-import { RUNNING_TRANSACTIONS } from './running.ts'
+
+/**
+ * SQL for the transactions that have not ended. Each holds the lock on its own id, and releases it a little after others see it as
+ * committed. With Citus, it releases the lock when all workers have committed, which they do last.
+ */
+export const RUNNING_TRANSACTIONS =
+  "SELECT transactionid FROM pg_locks WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock'"
 
 /** The size of a piece. */
 const PIECE_ROWS = 500
@@ -166,38 +172,28 @@ export class PostgresHistory implements ChangeHistory {
 
   /** A position up to which no row will appear any more: the last one, unless a transaction takes long. */
   async #settledNow(): Promise<number> {
-    const [recent] = await this.#database.readPrimary<{ last: number | null; isWhole: boolean }>(`
-      SELECT max(position)::float8 AS last, count(*) = max(position) - min(position) + 1 AND bool_and(has_ended) AS "isWhole"
-      FROM (${this.#recent}) AS recent`)
-    if (!recent?.last) return 0
-    if (recent.isWhole) return recent.last
+    // Others may appear before a row that has not ended, or does not follow the one before.
+    const [recent] = await this.#database.readPrimary<{ last: number | null; settled: number | null }>(`
+      SELECT max(position)::float8 AS last, (min(before) FILTER (WHERE position > before + 1 OR NOT has_ended))::float8 AS settled
+      FROM (
+        SELECT *, lag(position) OVER (ORDER BY position) AS before FROM (
+          SELECT position, ${this.#hasEnded} AS has_ended FROM change_log ORDER BY position DESC LIMIT ${RECENT_ROWS}
+        ) AS recent
+      ) AS followed`)
+    const { last = null, settled = null } = recent ?? {}
+    if (last === null || settled === null) return last ?? 0
     const before = await this.#running()
     const until = performance.now() + SETTLED_WITHIN_MS
-    while (before.size > 0) {
-      if (!meet(before, await this.#running())) break
-      if (performance.now() > until) return (await this.#beforeFirstUnsettled()) ?? recent.last
+    while (before.size > 0 && meet(before, await this.#running())) {
+      if (performance.now() > until) return settled
       await wait(SETTLED_INTERVAL_MS)
     }
-    return recent.last
-  }
-
-  /** `null` if all are settled by now. */
-  async #beforeFirstUnsettled(): Promise<number | null> {
-    const [last] = await this.#database.readPrimary<{ position: number }>(`
-      SELECT position::float8 AS position FROM (
-        SELECT position, lead(position) OVER (ORDER BY position) AS next, lead(has_ended) OVER (ORDER BY position) AS next_has_ended
-        FROM (${this.#recent}) AS recent
-      ) AS followed WHERE next > position + 1 OR NOT next_has_ended ORDER BY position LIMIT 1`)
-    return last?.position ?? null
+    return last
   }
 
   /** SQL for whether the transaction of a row has ended, as a row may be visible before the workers of Citus have committed. */
   get #hasEnded(): string {
     return this.#database.isDistributed ? `xmin NOT IN (${RUNNING_TRANSACTIONS})` : 'TRUE'
-  }
-
-  get #recent(): string {
-    return `SELECT position, ${this.#hasEnded} AS has_ended FROM change_log ORDER BY position DESC LIMIT ${RECENT_ROWS}`
   }
 
   async #closeGap(): Promise<void> {

@@ -1,5 +1,5 @@
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
-import { RUNNING_TRANSACTIONS } from '../../../database/postgres/running.ts'
+import { RUNNING_TRANSACTIONS } from '../../../database/postgres/history.ts'
 
 /**
  * The first notes, with their transactions. They are visible before the workers have committed, so those are left out whose

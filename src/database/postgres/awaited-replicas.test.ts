@@ -19,7 +19,7 @@ test('while a write waits for one replica, that one is looked at often, and anot
     isPooled: false,
     shallDistribute: false,
   })
-  await using primary = new Pool(address, { connections: 1, statementMs: 1_000, lockMs: 1_000 })
+  await using primary = new Pool(address, { connections: 1, statementMs: 1_000 })
   await using replicas = new Replicas(primary, [address, address], 1)
   await replicas.showAll()
   const [shows = 0, lags = 0] = looks.values()

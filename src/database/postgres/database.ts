@@ -264,7 +264,7 @@ export class PostgresDatabase implements AsyncDisposable {
     statementMs = BULK_MS,
   ): Promise<Result> {
     const { primary, replicas } = this.#usable()
-    await using own = new Pool(this.#address, { connections: 1, statementMs, lockMs: statementMs, isLong: true })
+    await using own = new Pool(this.#address, { connections: 1, statementMs, isLong: true })
     try {
       const result = await own.transaction(work)
       await replicas.showAll()

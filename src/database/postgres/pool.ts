@@ -42,8 +42,8 @@ export interface PoolOptions {
   readonly statementMs: number
   /** Whether its transactions need these limits also behind a pooler, and no limit on the whole. */
   readonly isLong?: boolean
-  /** Lock timeout. Statements queued behind a waiting one on its connection wait as well. */
-  readonly lockMs: number
+  /** Lock timeout; by default, the statement timeout. Statements queued behind a waiting one on its connection wait as well. */
+  readonly lockMs?: number
   /** Whether to prepare statements; by default, unless a pooler shares connections. */
   readonly isPrepared?: boolean
 }
@@ -70,7 +70,6 @@ export interface PoolFigures {
 }
 
 interface Pending {
-  readonly since: number
   /** When its time limit last began. */
   limitedSince: number
   /** The connections that it uses; `null` while none is open. */
@@ -220,13 +219,13 @@ export class Pool implements AsyncDisposable {
   #timed<Result>(work: (connections: SQL, pending: Pending) => Promise<Result>): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       const since = performance.now()
-      const pending: Pending = { since, limitedSince: since, generation: null, reject }
+      const pending: Pending = { limitedSince: since, generation: null, reject }
       const timeline = currentTimeline()
       this.#pending.add(pending)
       const ended = () => {
         this.#pending.delete(pending)
-        timeline?.add('statement', pending.since)
-        this.#seconds.observe((performance.now() - pending.since) / 1_000)
+        timeline?.add('statement', since)
+        this.#seconds.observe((performance.now() - since) / 1_000)
       }
       const run = ({ generation, sql }: Connections) => {
         // Its caller has been told that it failed.
@@ -296,14 +295,14 @@ async function reach(address: PostgresAddress, options: PoolOptions): Promise<vo
 
 function connect(
   address: PostgresAddress,
-  { connections, statementMs, lockMs, isPrepared = !address.isPooled }: PoolOptions,
+  { isPrepared = !address.isPooled, ...options }: PoolOptions,
   onConnect: () => void,
 ): SQL {
   const name = { application_name: address.applicationName ?? 'stockroom' }
   const settings = {
     // Numbers are read as text: with less than 1, their last digits are missing.
     extra_float_digits: 1,
-    ...limitsOf({ statementMs, lockMs }),
+    ...limitsOf(options),
     // A write that is sent while the server ends its idle connection would fail.
     idle_session_timeout: 0,
     // At a stricter level, which a database may have by default, transactions that meet would fail instead of waiting.
@@ -320,7 +319,7 @@ function connect(
     database: address.database,
     ...(address.password !== null && { password: address.password }),
     tls: tlsOf(address),
-    max: connections,
+    max: options.connections,
     prepare: isPrepared,
     connectionTimeout: CONNECT_SECONDS,
     idleTimeout: 0,
@@ -329,7 +328,7 @@ function connect(
   })
 }
 
-function limitsOf({ statementMs, lockMs }: Pick<PoolOptions, 'statementMs' | 'lockMs'>) {
+function limitsOf({ statementMs, lockMs = statementMs }: Pick<PoolOptions, 'statementMs' | 'lockMs'>) {
   return {
     statement_timeout: statementMs,
     lock_timeout: lockMs,

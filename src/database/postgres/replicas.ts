@@ -67,7 +67,6 @@ export class Replicas implements AsyncDisposable {
       pool: new Pool(address, {
         connections,
         statementMs: REPLICA_STATEMENT_MS,
-        lockMs: REPLICA_STATEMENT_MS,
       }),
       positions: [],
       freshAsOf: Number.NEGATIVE_INFINITY,

@@ -70,7 +70,6 @@ export async function connectServers({
       connections: 1,
       statementMs: BULK_MS,
       isLong: true,
-      lockMs: BULK_MS,
       isPrepared: false,
     })
     version = await versionOf(migrating, address)

@@ -14,7 +14,7 @@ import { PostgresHistory } from './history.ts'
 import { ANSWER_GRACE_MS, type Parameter, Pool, type PoolFigures, type Query, type RawConnection } from './pool.ts'
 import { readinessOf } from './readiness.ts'
 import { onPrimary } from './roles.ts'
-import { BULK_MS, connectServers, type Servers, type ServersSettings, STATEMENT_MS } from './servers.ts'
+import { BULK_MS, connectServers, type PostgresSettings, type Servers, STATEMENT_MS } from './servers.ts'
 import { reasonOf } from './unreachable.ts'
 
 const log = getLogger(['stockroom', 'database'])
@@ -63,11 +63,6 @@ const ENDS_WAITING: ReadonlySet<Failure> = new Set(['denied', 'fault'])
 
 /** The pause between two tries to connect at startup. */
 const START_RETRY_MS = 250
-
-export interface PostgresSettings extends ServersSettings {
-  /** Time limit for connecting at startup, in milliseconds. */
-  readonly waitMs: number
-}
 
 /** How often a table was read in one way. A read on several shards costs as much as on each of them. */
 interface ShardReads {

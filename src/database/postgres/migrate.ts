@@ -26,11 +26,6 @@ type Work = (query: Query, connection: RawConnection) => Promise<unknown>
  */
 const DISTRIBUTE = { name: 'distribute' }
 
-/** Whether any migration was ever applied. */
-export async function isMigrated(pool: Pool): Promise<boolean> {
-  return (await schemaOf(pool)) !== null
-}
-
 /** The schema of the tables, or `null` if there are none. Another schema may have another program's table called `migrations`. */
 async function schemaOf(pool: Pool): Promise<string | null> {
   const [found] = await pool.query<{ schema: string }>(`
@@ -42,14 +37,16 @@ async function schemaOf(pool: Pool): Promise<string | null> {
 /**
  * Applies the missing migrations, each in a transaction of its own under a lock, so that of several nodes that start at once one
  * applies it and the others find it recorded. Those for Citus are applied to a new database that shall be distributed, and to one
- * that is distributed already. Resolves to whether it is.
+ * that is distributed already. Resolves to whether it is. With `mustExist`, only a database that has tables already is migrated.
  */
 export async function migrate(
   pool: Pool,
   parts: readonly Migrations[],
   { place, shallDistribute }: { readonly place: string; readonly shallDistribute: boolean },
+  mustExist: boolean,
 ): Promise<boolean> {
   const schema = await schemaOf(pool)
+  if (schema === null && mustExist) throw new OperatorError(`the database ${place} has no tables of stockroom`)
   // Without the lock if the table is there, because another node may migrate for long. Fails if the server takes no writes. With its
   // schema, because the search path may begin with a newer one by now, such as one with the name of the user.
   if (schema !== null) await pool.query(createTable(`${schema}.migrations`))

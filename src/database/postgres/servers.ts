@@ -6,7 +6,7 @@ import type { PostgresAddress } from './address.ts'
 import { stateOn } from './changes.ts'
 import { warnOfCitusSettings } from './citus-settings.ts'
 import { failureOf, isUnknownSetting, isUnsupportedParameter } from './failure.ts'
-import { isMigrated, migrate } from './migrate.ts'
+import { migrate } from './migrate.ts'
 import { Pool } from './pool.ts'
 import { Replicas } from './replicas.ts'
 
@@ -30,7 +30,8 @@ const POSTGRES_VERSION =
 
 const OLDEST_VERSION = 14
 
-export interface ServersSettings {
+/** A database on PostgreSQL, and how it is used. */
+export interface PostgresSettings {
   readonly address: PostgresAddress
   /** Streaming replicas of the server at `address`, which answer reads. */
   readonly replicas: readonly PostgresAddress[]
@@ -39,6 +40,8 @@ export interface ServersSettings {
   readonly migrations: readonly Migrations[]
   /** Whether the tables must exist already. By default they are created. */
   readonly mustExist?: boolean
+  /** Time limit for connecting at startup, in milliseconds. */
+  readonly waitMs: number
 }
 
 export interface Servers extends AsyncDisposable {
@@ -62,7 +65,7 @@ export async function connectServers({
   connections,
   migrations,
   mustExist = false,
-}: ServersSettings): Promise<Servers> {
+}: PostgresSettings): Promise<Servers> {
   let isDistributed: boolean
   let version: number
   {
@@ -73,10 +76,7 @@ export async function connectServers({
       isPrepared: false,
     })
     version = await versionOf(migrating, address)
-    if (mustExist && !(await isMigrated(migrating))) {
-      throw new OperatorError(`the database ${address.place} has no tables of stockroom`)
-    }
-    isDistributed = await migrate(migrating, migrations, address)
+    isDistributed = await migrate(migrating, migrations, address, mustExist)
   }
   await using opening = new AsyncDisposableStack()
   const [primary, reading] = Pool.pair(address, { connections, statementMs: STATEMENT_MS, lockMs: LOCK_MS })

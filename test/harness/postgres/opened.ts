@@ -1,8 +1,8 @@
 import { postgresAddress } from '../../../src/database/postgres/address.ts'
 import { PostgresDatabase } from '../../../src/database/postgres/database.ts'
-import type { ServersSettings } from '../../../src/database/postgres/servers.ts'
+import type { PostgresSettings } from '../../../src/database/postgres/servers.ts'
 
-interface Opening extends Partial<Pick<ServersSettings, 'connections' | 'migrations'>> {
+interface Opening extends Partial<Pick<PostgresSettings, 'connections' | 'migrations'>> {
   readonly isPooled?: boolean
   readonly shallDistribute?: boolean
 }

@@ -13,22 +13,10 @@ export const MAY_IDLE = 'SET LOCAL idle_in_transaction_session_timeout = 0'
 /** Number of characters that are sent at once; the last row may exceed it. */
 const CHARACTERS_AT_ONCE = 262_144
 
-/** The SQL that reads a column for COPY. */
-const READ: Readonly<Record<TableColumnType, (column: string) => string>> = {
-  integer: column => column,
+/** The SQL that reads a column for COPY, unless it is the column itself. */
+const READ: Readonly<Partial<Record<TableColumnType, (column: string) => string>>> = {
   flag: column => `${column}::int`,
-  number: column => column,
-  text: column => column,
   time: column => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
-}
-
-/** Makes the value of a column from its text, unless it is the text. */
-const VALUE_OF: Readonly<Record<TableColumnType, ((text: string) => number) | null>> = {
-  integer: Number,
-  flag: Number,
-  number: Number,
-  text: null,
-  time: Date.parse,
 }
 
 /** The type that a column has in rows of JSON. */
@@ -94,9 +82,9 @@ export class PostgresTables implements TableWriter {
     condition: string,
     { name, key, columns, postgres }: Table,
   ): AsyncGenerator<readonly Row[]> {
-    const read = Object.entries(columns).map(([column, type]) => postgres?.[column] ?? READ[type](column))
+    const read = Object.entries(columns).map(([column, type]) => postgres?.[column] ?? READ[type]?.(column) ?? column)
     const order = columns[key] === 'text' ? `${key} COLLATE "C"` : key
-    const convert = Object.values(columns).map(type => VALUE_OF[type])
+    const convert = Object.values(columns).map(converter)
     const sql = `COPY (SELECT ${read.join(', ')} FROM ${name} WHERE ${condition} ORDER BY ${order}) TO STDOUT`
     for await (const lines of linesOf(this.#connection.copyOut(sql))) yield lines.map(line => rowOf(line, convert))
   }
@@ -202,6 +190,12 @@ export class PostgresTables implements TableWriter {
     for (const { name } of this.bare) await this.query(`ANALYZE ${name}`)
     if (this.#dropped.length > 0) report(this.#dropped.length, this.#dropped.length)
   }
+}
+
+/** Makes the value of a column from its text; `null` if it is the text. */
+function converter(type: TableColumnType): ((text: string) => number) | null {
+  if (type === 'text') return null
+  return type === 'time' ? Date.parse : Number
 }
 
 function sequenceOf({ name, key }: Table): string {

@@ -59,43 +59,25 @@ export interface Servers extends AsyncDisposable {
 }
 
 /** Connects and applies the missing migrations. Rejects with an `OperatorError` if the database cannot be used. */
-export async function connectServers({
-  address,
-  replicas,
-  connections,
-  migrations,
-  mustExist = false,
-}: PostgresSettings): Promise<Servers> {
-  let isDistributed: boolean
-  let version: number
-  {
-    await using migrating = new Pool(address, {
-      connections: 1,
-      statementMs: BULK_MS,
-      isLong: true,
-      isPrepared: false,
-    })
-    version = await versionOf(migrating, address)
-    isDistributed = await migrate(migrating, migrations, address, mustExist)
-  }
+export async function connectServers(settings: PostgresSettings): Promise<Servers> {
+  const { address, replicas: addresses, connections } = settings
+  const { version, isDistributed } = await migrated(settings)
   await using opening = new AsyncDisposableStack()
   const [primary, reading] = Pool.pair(address, { connections, statementMs: STATEMENT_MS, lockMs: LOCK_MS })
   opening.use(primary)
   opening.use(reading)
-  const followers = opening.use(new Replicas(primary, replicas, connections))
+  const replicas = opening.use(new Replicas(primary, addresses, connections))
   // If rows are on several servers, no single snapshot tells of all changes.
-  const state = replicas.length === 0 && !isDistributed ? await stateOf(primary, version) : null
+  const state = addresses.length === 0 && !isDistributed ? await stateOf(primary, version) : null
   // In the background, because a worker may hang.
   if (isDistributed) void warnOfCitusSettings(reading, connections)
-  const open = opening.move()
-  return {
-    primary,
-    reading,
-    replicas: followers,
-    state,
-    isDistributed,
-    [Symbol.asyncDispose]: () => open.disposeAsync(),
-  }
+  return Object.assign(opening.move(), { primary, reading, replicas, state, isDistributed })
+}
+
+async function migrated({ address, migrations, mustExist = false }: PostgresSettings) {
+  await using migrating = new Pool(address, { connections: 1, statementMs: BULK_MS, isLong: true, isPrepared: false })
+  const version = await versionOf(migrating, address)
+  return { version, isDistributed: await migrate(migrating, migrations, address, mustExist) }
 }
 
 async function stateOf(primary: Pool, version: number): Promise<string | null> {

@@ -72,8 +72,8 @@ export function postgresKeyStore(database: PostgresDatabase): KeyStore {
     return keys.map(key => byKey.get(key) ?? null)
   }, LOOKED_UP_AT_ONCE)
   /** Runs a statement that changes no resource. */
-  const write = <Row>(statement: string, condition: string, ...parameters: string[]) => {
-    const log = logsEveryTransaction(database) ? `, logged AS (${LOG_NO_CHANGES} ${condition})` : ''
+  const write = <Row>(statement: string, ...parameters: string[]) => {
+    const log = logsEveryTransaction(database) ? `, logged AS (${LOG_NO_CHANGES} FROM done HAVING count(*) > 0)` : ''
     return database.write<Row>(`WITH done AS (${statement})${log} SELECT * FROM done`, ...parameters)
   }
   return {
@@ -83,7 +83,6 @@ export function postgresKeyStore(database: PostgresDatabase): KeyStore {
       const [made] = await write<{ secret: string }>(
         `INSERT INTO idempotency_secrets AS existing (name, secret) VALUES ($1::text, $2::text)
         ON CONFLICT (name) DO UPDATE SET secret = existing.secret RETURNING secret`,
-        '',
         SECRET_NAME,
         newFingerprintSecret(),
       )
@@ -96,6 +95,6 @@ export function postgresKeyStore(database: PostgresDatabase): KeyStore {
       )
       return sum?.bytes ?? 0
     },
-    deleteExpired: async () => (await write(DELETE_EXPIRED, 'FROM done HAVING count(*) > 0')).length,
+    deleteExpired: async () => (await write(DELETE_EXPIRED)).length,
   }
 }

@@ -13,15 +13,11 @@ export interface BatchLimits {
 }
 
 /** Figures of many batches together. A database does not keep the batches themselves: each choice of fields has some. */
-export interface BatchFigures {
+export class BatchFigures {
   /** The number of inputs that wait for a statement. */
-  waiting: number
+  waiting = 0
   /** Counts the inputs of each statement. */
-  readonly sizes: Histogram
-}
-
-export function newBatchFigures(): BatchFigures {
-  return { waiting: 0, sizes: new Histogram(COUNTS) }
+  readonly sizes = new Histogram(COUNTS)
 }
 
 const LIMITS: BatchLimits = { statementsMax: 2, inputsMax: 128 }
@@ -52,7 +48,7 @@ export class Batch<Input, Output> {
   #running = 0
   #isScheduled = false
 
-  constructor(run: RunBatch<Input, Output>, limits = LIMITS, figures = newBatchFigures()) {
+  constructor(run: RunBatch<Input, Output>, limits = LIMITS, figures = new BatchFigures()) {
     this.#run = run
     this.#limits = limits
     this.#figures = figures

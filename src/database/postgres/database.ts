@@ -6,7 +6,7 @@ import type { Distribution } from '../../metrics/histogram.ts'
 import { OperatorError } from '../../program/operator-error.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { PostgresAddress } from './address.ts'
-import { Batch, type BatchLimits, newBatchFigures, type RunBatch } from './batch.ts'
+import { Batch, BatchFigures, type BatchLimits, type RunBatch } from './batch.ts'
 import { Changes } from './changes.ts'
 import { inTime, ServerClock } from './deadline.ts'
 import { type Failure, failureOf, isDiskFull, TimeLimitError, translated } from './failure.ts'
@@ -100,7 +100,7 @@ export class PostgresDatabase implements AsyncDisposable {
   readonly #planned: FairQueue
   readonly #readiness = readinessOf(this)
   readonly #clock = new ServerClock()
-  readonly #batches = newBatchFigures()
+  readonly #batches = new BatchFigures()
   readonly #shardReads: ShardReads[] = []
   #servers: Servers | null = null
 

@@ -159,28 +159,20 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   /**
-   * Like `readPrimary`, for a statement whose best plan depends on its parameters: it is planned for them, while others may be
-   * planned once for all.
+   * Like `readPrimary`, for statements on one snapshot whose best plans depend on their parameters: they are planned for these, while
+   * others may be planned once for all. `work` may be called again.
    */
-  readPlanned<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[]> {
-    return this.#readInTurn(async ask => {
-      await ask(PLAN_FOR_PARAMETERS)
-      return ask<Row>(onPrimary(sql), ...parameters)
-    })
-  }
-
-  /** Like `readPlanned`, for several statements on one snapshot. `work` may be called again. */
-  readPlannedTogether<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
-    return this.#readInTurn(async ask => {
-      await Promise.all([ask(ON_ONE_SNAPSHOT), ask(PLAN_FOR_PARAMETERS)])
-      return work((sql, ...parameters) => ask(onPrimary(sql), ...parameters))
-    })
-  }
-
-  async #readInTurn<Result>(work: (ask: Query) => Promise<Result>): Promise<Result> {
+  async readPlanned<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
     if (this.#planned.length >= PLANNED_WAITING_MAX) throw new BusyError(TOO_MANY_PLANNED)
     using _ = await this.#planned.takeWithin(PLANNED_WAIT_MAX_MS, TOO_MANY_PLANNED)
-    return await this.#retried(reading => reading.transaction(work))
+    return await this.#retried(reading =>
+      reading.transaction(async ask => {
+        const query: Query = (sql, ...parameters) => ask(onPrimary(sql), ...parameters)
+        // Sent at once: the server begins a statement when it has ended the one before.
+        const [, , result] = await Promise.all([ask(ON_ONE_SNAPSHOT), ask(PLAN_FOR_PARAMETERS), work(query)])
+        return result
+      }),
+    )
   }
 
   /**

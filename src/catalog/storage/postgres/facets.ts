@@ -35,5 +35,5 @@ export function postgresFacetReads<Row extends Values>(
     database.changes.observe(row?.state ?? null)
     return countsIn(row, priceBands)
   }
-  return work => database.readPlannedTogether(ask => work((list, parts) => read(ask, list, parts)))
+  return work => database.readPlanned(ask => work((list, parts) => read(ask, list, parts)))
 }

@@ -251,8 +251,8 @@ export function postgresIndexReads<Row extends Values>(
     },
   })
   return {
-    ...readsBy((sql, ...parameters) => database.readPlanned(sql, ...parameters)),
-    together: work => database.readPlannedTogether(ask => work(readsBy(ask))),
+    ...readsBy((sql, ...parameters) => database.readPlanned(ask => ask(sql, ...parameters))),
+    together: work => database.readPlanned(ask => work(readsBy(ask))),
   }
 }
 

@@ -236,18 +236,14 @@ export function postgresIndexReads<Row extends Values>(
   }
   const readsBy = (ask: Query): IndexReads<Row> => ({
     page: async (query, rank) => {
-      if (query.search && query.from.skip <= FIRST_ROWS_MAX) {
-        const first = await page(ask, query, rank, firstRows(query.from.skip))
-        if (first.more) return first
-      }
-      return page(ask, query, rank, null)
+      const rows = firstRows(query, query.from.skip)
+      const first = rows === null ? null : await page(ask, query, rank, rows)
+      return first?.more ? first : page(ask, query, rank, null)
     },
     count: async (query, rank, most) => {
-      if (query.search && most <= FIRST_ROWS_MAX) {
-        const first = await count(ask, query, rank, most, firstRows(most))
-        if (first === most) return first
-      }
-      return count(ask, query, rank, most, null)
+      const rows = firstRows(query, most)
+      const first = rows === null ? null : await count(ask, query, rank, most, rows)
+      return first === most ? first : count(ask, query, rank, most, null)
     },
   })
   return {
@@ -275,7 +271,9 @@ export function indexSelection<Row extends Values>(
   return { from, where, matches: conditions.slice(1), orderBy, columns, parameters, parameter }
 }
 
-function firstRows(items: number): number {
+/** How many rows a search first looks through for a page after so many items, or to count so many; `null` if for all at once. */
+function firstRows<Row extends Values>({ search }: ListQuery<Row>, items: number): number | null {
+  if (search === null || items > FIRST_ROWS_MAX) return null
   return Math.min(Math.max(FIRST_ROWS, ROWS_FOR_EACH * items), FIRST_ROWS_MAX)
 }
 

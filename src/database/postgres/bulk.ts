@@ -129,11 +129,11 @@ export class PostgresTables implements TableWriter {
   }
 
   async #insert({ name, columns }: Table, rows: readonly Row[]): Promise<void> {
-    const times = timesOf(columns)
+    const written = writingTimes(columns)
     const names = Object.keys(columns)
     const types = Object.entries(columns).map(([column, type]) => `${column} ${TYPE_IN_JSON[type]}`)
     const objects = rows.map(row => {
-      const values = withTimes(row, times)
+      const values = written(row)
       return Object.fromEntries(names.map((column, place) => [column, values[place]]))
     })
     await this.query(
@@ -143,14 +143,14 @@ export class PostgresTables implements TableWriter {
   }
 
   async #copy({ name, columns }: Table, batches: RowBatches): Promise<void> {
-    const times = timesOf(columns)
+    const written = writingTimes(columns)
     const writer = this.#connection.copyIn(`COPY ${name} (${Object.keys(columns).join(', ')}) FROM STDIN`).getWriter()
     const encoder = new TextEncoder()
     try {
       let text = ''
       for await (const rows of batches) {
         for (const row of rows) {
-          text += lineOf(withTimes(row, times))
+          text += lineOf(written(row))
           if (text.length < CHARACTERS_AT_ONCE) continue
           await writer.write(encoder.encode(text))
           text = ''
@@ -202,13 +202,9 @@ function sequenceOf({ name, key }: Table): string {
   return `${name}_${key}_seq`
 }
 
-/** The places of times in a row. */
-function timesOf(columns: Table['columns']): number[] {
-  return [...Object.values(columns).entries()].flatMap(([place, type]) => (type === 'time' ? [place] : []))
-}
-
-/** The row with times as PostgreSQL reads them. */
-function withTimes(row: Row, places: readonly number[]): Row {
-  if (places.length === 0) return row
-  return row.map((value, place) => (value !== null && places.includes(place) ? new Date(value).toISOString() : value))
+/** Makes the function that gives a row its times as PostgreSQL reads them. */
+function writingTimes(columns: Table['columns']): (row: Row) => Row {
+  const isTime = Object.values(columns).map(type => type === 'time')
+  if (!isTime.includes(true)) return row => row
+  return row => row.map((value, place) => (value !== null && isTime[place] ? new Date(value).toISOString() : value))
 }

@@ -101,8 +101,8 @@ function deleting<Row extends Values>(
   const lockOne = `SELECT ${known.join(', ')} FROM ${table} WHERE id = $1::bigint FOR UPDATE`
   const lockItems = array && itemLocks(array)
 
-  return async (id, expected) => {
-    const deleted = await database.transaction(async ask => {
+  return (id, expected) =>
+    database.transaction(async ask => {
       const [before] = await ask<FlatRow>(lockOne, id)
       if (!before) return { missing: name }
       if (!isExpected(expected, before.revision)) {
@@ -111,16 +111,12 @@ function deleting<Row extends Values>(
         return { changed: name }
       }
       const [items] = lockItems ? await ask<Partial<GoneRows>>(lockItems, id) : []
-      const rows = await ask<RawRow>(deleteOne, id)
+      const group = groupOf(await ask<RawRow>(deleteOne, id), rows)
       const gone = items?.count === undefined ? null : { count: items.count, of: items.of ?? null }
       const changes = [changeOf(resource, { id, before, after: null, gone })]
       await ask(LOG_CHANGES, JSON.stringify(changes), eventCount(changes))
-      return { rows }
+      return group ? { done: rows.found(group) } : { missing: name }
     })
-    if (!('rows' in deleted)) return deleted
-    const group = groupOf(deleted.rows, rows)
-    return group ? { done: rows.found(group) } : { missing: name }
-  }
 }
 
 /** SQL that locks the items of the owner $1 which are shown; if followers are told of them, all, and sums them up. */

@@ -176,7 +176,7 @@ export class PostgresHistory implements ChangeHistory {
     const [recent] = await this.#database.readPrimary<{ last: number | null; settled: number | null }>(`
       SELECT max(position)::float8 AS last, (min(before) FILTER (WHERE position > before + 1 OR NOT has_ended))::float8 AS settled
       FROM (
-        SELECT *, lag(position) OVER (ORDER BY position) AS before FROM (
+        SELECT *, lag(position, 1, position - 1) OVER (ORDER BY position) AS before FROM (
           SELECT position, ${this.#hasEnded} AS has_ended FROM change_log ORDER BY position DESC LIMIT ${RECENT_ROWS}
         ) AS recent
       ) AS followed`)

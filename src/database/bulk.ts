@@ -14,7 +14,7 @@ export async function readTables<Result>(
   work: (reader: TableReader) => Promise<Result>,
 ): Promise<Result> {
   if (database.engine === 'sqlite') {
-    return database.bulk('reading', transaction => work(new SqliteTables(transaction)))
+    return database.bulkRead(transaction => work(new SqliteTables(transaction)))
   }
   const { promise: read, resolve, reject } = Promise.withResolvers<Result>()
   const ended = database.bulk(async (query, connection) => {

@@ -66,7 +66,6 @@ export class Checkpoints {
       await thread.all('SELECT count(*) FROM sqlite_schema')
       // By the second time little is left to copy, so it holds the write lock only while it truncates the log.
       for (const mode of ['PASSIVE', 'TRUNCATE']) {
-        this.#condition.mustBeInPlace()
         // Only a start may copy a log of which the disk has lost a part, because it checks it first.
         this.#condition.mustBeSound()
         await thread.all(`PRAGMA wal_checkpoint(${mode})`)
@@ -75,20 +74,12 @@ export class Checkpoints {
       this.#condition.afterRead(error)
     }
     // If somebody has replaced a file, all stay open: at a close, SQLite would copy the log of one database into the other.
-    if (this.#isInPlace()) {
-      thread.close()
-      await thread.ended
-    }
-    this.#pausesUntil = performance.now() + PAUSE_MS
-    this.#copying = null
-  }
-
-  #isInPlace(): boolean {
     try {
       this.#condition.mustBeInPlace()
-      return true
-    } catch {
-      return false
-    }
+      thread.close()
+      await thread.ended
+    } catch {}
+    this.#pausesUntil = performance.now() + PAUSE_MS
+    this.#copying = null
   }
 }

@@ -124,11 +124,12 @@ export class FileCondition {
     if (this.#isClosed) throw new DatabaseUnavailableError('the database is closed')
   }
 
-  /** Throws if the file is known to be damaged: nothing more may be written into it. */
+  /** Throws if nothing more may be written into the file: it is known to be damaged, or is not in its place. */
   mustBeSound(): void {
     this.mustBeOpen()
     const damage = this.findDamage()
     if (damage) throw damage
+    this.mustBeInPlace()
   }
 
   findDamage(): DatabaseDamagedError | null {
@@ -178,7 +179,6 @@ export class FileCondition {
   /** Throws if writes cannot succeed, as far as that shows without writing. */
   mustLookWritable(): void {
     this.mustBeSound()
-    this.mustBeInPlace()
     try {
       accessSync(this.#path, modes.W_OK)
     } catch (error) {

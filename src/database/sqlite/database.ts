@@ -235,60 +235,60 @@ export class SqliteDatabase implements AsyncDisposable {
     })
   }
 
+  /** Runs `work` on a snapshot of all commits so far, for any length of time, on a connection of its own. */
+  async bulkRead<Result>(work: (transaction: SqliteTransaction) => Promise<Result>): Promise<Result> {
+    try {
+      this.#condition.mustBeInPlace()
+      using own = connectAgain(this.#path)
+      own.run('BEGIN')
+      // The first read takes the snapshot.
+      own.run('SELECT count(*) FROM migrations')
+      this.#syncCommits()
+      const result = await work({ prepare: sql => prepared(own, sql) })
+      this.#condition.mustBeInPlace()
+      return result
+    } catch (error) {
+      throw this.#condition.afterRead(error)
+    }
+  }
+
   /**
-   * Runs `work` in one transaction of any length, on a connection of its own, and commits when `work` resolves. A reading
-   * transaction sees a snapshot of its start; a writing one makes all other writers wait. A loading one writes, too, and may only
-   * store rows whose references it has checked itself, because SQLite's own check takes a third of the time.
+   * Runs `work` in one transaction of any length, on a connection of its own, and commits when `work` resolves. All other writers
+   * wait. A loading transaction may only store rows whose references it has checked itself, because SQLite's own check takes a
+   * third of the time.
    */
   async bulk<Result>(
-    access: 'reading' | 'writing' | 'loading',
+    access: 'writing' | 'loading',
     work: (transaction: SqliteBulkTransaction) => Promise<Result>,
   ): Promise<Result> {
     const inTransaction = async () => {
-      if (access !== 'reading') this.#condition.mustBeSound()
-      this.#condition.mustBeInPlace()
+      this.#condition.mustBeSound()
+      // Closing it rolls back what is not committed.
       using own = connectAgain(this.#path)
       if (access === 'loading') own.run('PRAGMA foreign_keys = OFF')
-      if (access === 'reading') {
-        own.run('BEGIN')
-      } else {
-        failOnTakenLocks(own)
-        await whenUnlocked(() => own.run('BEGIN IMMEDIATE'), { maxMs: WRITE_WAIT_MAX_MS, pauseMs: WRITE_RETRY_MS })
-      }
-      try {
-        // The first read takes the snapshot.
-        own.run('SELECT count(*) FROM migrations')
-        if (access === 'reading') this.#syncCommits()
-        const result = await work({
-          prepare: sql => prepared(own, sql),
-          log: changes => {
-            this.#checkForCommits()
-            this.#log.appendBeside(own, changes)
-          },
-        })
-        if (access !== 'reading') {
-          if (this.#logSize.bytes > LOG_MAX_BYTES) await this.#sync.ahead()
-          this.#condition.mustBeSound()
-        }
-        this.#condition.mustBeInPlace()
-        own.run('COMMIT')
-        // The log may have been removed during the commit, or another process may have found that the disk lost a part of it.
-        this.#condition.mustBeInPlace()
-        if (access !== 'reading') {
-          this.#condition.mustBeSound()
-          this.#checkpoints.committed()
-          // The writes that wait would make the log longer.
-          await this.#checkpoints.copying
-        }
-        return result
-      } finally {
-        if (own.inTransaction) own.run('ROLLBACK')
-      }
+      failOnTakenLocks(own)
+      await whenUnlocked(() => own.run('BEGIN IMMEDIATE'), { maxMs: WRITE_WAIT_MAX_MS, pauseMs: WRITE_RETRY_MS })
+      const result = await work({
+        prepare: sql => prepared(own, sql),
+        log: changes => {
+          this.#checkForCommits()
+          this.#log.appendBeside(own, changes)
+        },
+      })
+      if (this.#logSize.bytes > LOG_MAX_BYTES) await this.#sync.untilNow()
+      this.#condition.mustBeSound()
+      own.run('COMMIT')
+      // The log may have been removed during the commit, or another process may have found that the disk lost a part of it.
+      this.#condition.mustBeSound()
+      this.#checkpoints.committed()
+      // The writes that wait would make the log longer.
+      await this.#checkpoints.copying
+      return result
     }
     try {
-      return await (access === 'reading' ? inTransaction() : this.#writes.beside(inTransaction))
+      return await this.#writes.beside(inTransaction)
     } catch (error) {
-      throw access === 'reading' ? this.#condition.afterRead(error) : this.#condition.afterWrite(error)
+      throw this.#condition.afterWrite(error)
     }
   }
 

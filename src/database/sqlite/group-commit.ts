@@ -287,7 +287,6 @@ export class GroupCommit {
   #beginGroup(): boolean {
     try {
       this.#condition.mustBeSound()
-      this.#condition.mustBeInPlace()
       this.#beginImmediate.run()
       this.#busySince = null
       this.#condition.locked()

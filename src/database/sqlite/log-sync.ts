@@ -82,14 +82,6 @@ export class LogSync {
   }
 
   /**
-   * Stores on another thread what a long log contains so far, so that the commit of a long transaction has little left to store.
-   * Rejects if it fails.
-   */
-  ahead(): Promise<void> {
-    return new Promise((durable, failed) => this.#onAnotherThread({ durable, failed }))
-  }
-
-  /**
    * Blocks until the log up to this position is on the disk, so that no read shows a commit that a power cut could undo; or the
    * whole log for `null`. Costs no sync if this or another process has done it. Throws if it fails.
    */
@@ -102,7 +94,8 @@ export class LogSync {
 
   /** Like `upTo`, for the whole log, but the sync is on another thread. Rejects if it fails. */
   async untilNow(): Promise<void> {
-    if (!this.#failure) await this.ahead()
+    if (this.#failure) return
+    await new Promise<void>((durable, failed) => this.#onAnotherThread({ durable, failed }))
   }
 
   /** Whether the log up to this position is known to be on the disk. */

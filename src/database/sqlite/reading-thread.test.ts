@@ -206,7 +206,7 @@ test('an error of SQLite is the one of the main connection', async () => {
   const { beside } = shop.database
   const wrong = 'SELECT id FROM other'
   const own = await beside.all(wrong, []).catch(error => error)
-  const main = await shop.database.bulk('reading', async ({ prepare }) => prepare(wrong)).catch(error => error)
+  const main = await shop.database.bulkRead(async ({ prepare }) => prepare(wrong)).catch(error => error)
   expect(own).toBeInstanceOf(SQLiteError)
   for (const key of ['name', 'message', 'code', 'errno'] as const) expect(own[key]).toEqual(main[key])
   expectUnavailable(await beside.all("INSERT INTO items (name) VALUES ('')", []).catch(error => error), 'readonly')

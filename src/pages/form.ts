@@ -1,6 +1,5 @@
 import type { MiddlewareHandler } from 'hono'
-import { refuseEncodedBody } from '../server/encoded-body.ts'
-import { RequestBodies } from '../server/request-bodies.ts'
+import { RequestBodies, refuseEncodedBody } from '../server/request-bodies.ts'
 
 const FORM_MAX_BYTES = 1_048_576
 

@@ -4,7 +4,6 @@ import { type Clock, systemClock } from '../clock.ts'
 import { BusyError, ClientLimitError } from '../limits/busy-error.ts'
 import { type BudgetFigures, ByteBudget } from '../limits/byte-budget.ts'
 import { Tally } from '../limits/tally.ts'
-import { refuseEncodedBody } from './encoded-body.ts'
 import { HttpError } from './errors.ts'
 
 /** Smaller bodies are bounded by the number of requests that may wait. */
@@ -157,4 +156,12 @@ export class RequestBody implements Disposable {
       reader.cancel().catch(() => {})
     }
   }
+}
+
+/** Throws a 415 for a compressed or otherwise encoded body: it would be read as if it were not encoded. */
+export function refuseEncodedBody(headers: Headers): void {
+  const codings = headers.get('Content-Encoding')
+  if (codings === null || /^[\s,]*(identity[\s,]*)*$/i.test(codings)) return
+  // The header tells the client which codings are accepted (RFC 9110, 15.5.16).
+  throw new HttpError(415, 'The body is encoded; send it as it is', { 'Accept-Encoding': 'identity' })
 }

@@ -33,7 +33,7 @@ const OWN_SIGNAL_MS = 2_000
 /** Time limit for workers to drain. They normally end sooner. */
 const KILL_AFTER_MS = 4_900
 
-export interface SupervisorSettings {
+interface SupervisorSettings {
   readonly count: number
   readonly host: string
   readonly port: number
@@ -47,9 +47,10 @@ export interface SupervisorSettings {
  * with the worker's `OperatorError` if the service cannot start.
  */
 export async function supervise(
-  { count, host, port, level, timeoutMs }: SupervisorSettings,
+  settings: SupervisorSettings,
   showMetrics: (source: MetricsSource) => Promise<ShownMetrics | null>,
 ): Promise<void> {
+  const { host, port, level } = settings
   startLog(level)
   using starting = new DisposableStack()
   if (port !== 0) {
@@ -58,7 +59,7 @@ export async function supervise(
     requireFreePort(host, port)
   }
   const stopped = stopSignal({ maxMs: KILL_AFTER_MS + 50 })
-  const supervisor = new Supervisor(count, host, port, timeoutMs)
+  const supervisor = new Supervisor(settings)
   {
     await using _ = supervisor
     await using shown = await showMetrics(supervisor)
@@ -89,9 +90,7 @@ interface Ended {
 }
 
 class Supervisor implements AsyncDisposable, MetricsSource {
-  readonly #count: number
-  readonly #host: string
-  readonly #timeoutMs: number
+  readonly #settings: SupervisorSettings
   readonly #metrics = new WorkerMetrics()
   readonly #running = new Map<number, Running>()
   readonly #stopping = new AbortController()
@@ -104,11 +103,9 @@ class Supervisor implements AsyncDisposable, MetricsSource {
   /** Whether every worker that was to stop crashed, was killed or reported a failure. */
   haveAllFailed = false
 
-  constructor(count: number, host: string, port: number, timeoutMs: number) {
-    this.#timeoutMs = timeoutMs
-    this.#count = count
-    this.#host = host
-    this.#port = port
+  constructor(settings: SupervisorSettings) {
+    this.#settings = settings
+    this.#port = settings.port
   }
 
   get port(): number {
@@ -119,7 +116,7 @@ class Supervisor implements AsyncDisposable, MetricsSource {
 
   /** Rejects unless one of the workers is ready. */
   readonly probe = async (): Promise<void> => {
-    await checkHealth({ host: this.#host, port: this.#port, path: '/readyz' }).catch(() => {
+    await checkHealth({ host: this.#settings.host, port: this.#port, path: '/readyz' }).catch(() => {
       throw new HttpError(503, 'The workers cannot answer requests')
     })
   }
@@ -130,7 +127,7 @@ class Supervisor implements AsyncDisposable, MetricsSource {
     // Only the first worker creates and migrates the database, and picks a free port if requested.
     const kept = [this.#keepRunning(1)]
     await Promise.race([this.#firstListens.promise, ...kept])
-    for (let worker = 2; worker <= this.#count; worker += 1) kept.push(this.#keepRunning(worker))
+    for (let worker = 2; worker <= this.#settings.count; worker += 1) kept.push(this.#keepRunning(worker))
     await Promise.all(kept)
   }
 
@@ -171,7 +168,7 @@ class Supervisor implements AsyncDisposable, MetricsSource {
     const disconnected = Promise.withResolvers<void>()
     const receive = (report: WorkerReport) => this.#receive(worker, report)
     // The numbers of the start: by now, the program may be allowed fewer cores, which `auto` would count.
-    const flags = ['--workers', String(this.#count), '--port', String(this.#port)]
+    const flags = ['--workers', String(this.#settings.count), '--port', String(this.#port)]
     const child = startWorker(worker, flags, receive, disconnected.resolve)
     if (child instanceof OperatorError) return { error: child, couldNotServe: true, wasStopped: false }
     const running: Running = { child, heartbeat: null, isReady: false, failure: null }
@@ -212,7 +209,7 @@ class Supervisor implements AsyncDisposable, MetricsSource {
 
   /** Kills the worker when it has not answered for too long. */
   #heartbeatOf(worker: number, running: Running): Heartbeat {
-    return new Heartbeat(this.#timeoutMs, {
+    return new Heartbeat(this.#settings.timeoutMs, {
       ask: () => ask(running.child, ALIVE_QUESTION),
       misses: silentMs => {
         this.#metrics.silent(worker)
@@ -224,7 +221,7 @@ class Supervisor implements AsyncDisposable, MetricsSource {
       },
       dies: () => {
         this.#metrics.killed()
-        const seconds = this.#timeoutMs / 1_000
+        const seconds = this.#settings.timeoutMs / 1_000
         running.failure = new OperatorError(`worker ${worker} did not answer for ${seconds} s and was killed`)
         running.child.kill('SIGKILL')
       },
@@ -239,7 +236,7 @@ class Supervisor implements AsyncDisposable, MetricsSource {
       else if (text !== null) this.#texts.push(text)
     }
     const listening = [...this.#running.values()].filter(({ heartbeat }) => heartbeat !== null)
-    if (this.#texts === null || listening.length < this.#count) return
+    if (this.#texts === null || listening.length < this.#settings.count) return
     for (const waiting of this.#texts) printLine(waiting)
     this.#texts = null
     this.#allListen()

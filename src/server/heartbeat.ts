@@ -32,9 +32,14 @@ export class Heartbeat implements Disposable {
     this.#timer = this.#wait()
   }
 
+  /** Whether it has not answered for a while. */
+  get isSilent(): boolean {
+    return this.#beats > MISSED_BEATS
+  }
+
   /** Call it when the worker answers. */
   answered(): void {
-    if (this.#beats > MISSED_BEATS) this.#events.returns()
+    if (this.isSilent) this.#events.returns()
     this.#beats = 0
   }
 

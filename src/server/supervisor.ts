@@ -201,8 +201,8 @@ class Supervisor implements AsyncDisposable, MetricsSource {
 
   #hasBegunToListen(worker: number, running: Running, port: number): void {
     this.#port = port
-    this.#metrics.began(worker, () => ask(running.child, METRICS_QUESTION))
     running.heartbeat = this.#heartbeatOf(worker, running)
+    this.#metrics.began(worker, () => ask(running.child, METRICS_QUESTION), running.heartbeat)
     this.#firstListens.resolve()
     if (this.#texts === null) log.info('worker {worker} serves again', { worker })
   }
@@ -211,14 +211,9 @@ class Supervisor implements AsyncDisposable, MetricsSource {
   #heartbeatOf(worker: number, running: Running): Heartbeat {
     return new Heartbeat(this.#settings.timeoutMs, {
       ask: () => ask(running.child, ALIVE_QUESTION),
-      misses: silentMs => {
-        this.#metrics.silent(worker)
-        log.warning('worker {worker} has not answered for {silent_ms} ms', { worker, silent_ms: silentMs })
-      },
-      returns: () => {
-        this.#metrics.answers(worker)
-        log.info('worker {worker} answers again', { worker })
-      },
+      misses: silentMs =>
+        log.warning('worker {worker} has not answered for {silent_ms} ms', { worker, silent_ms: silentMs }),
+      returns: () => log.info('worker {worker} answers again', { worker }),
       dies: () => {
         this.#metrics.killed()
         const seconds = this.#settings.timeoutMs / 1_000

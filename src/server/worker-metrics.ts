@@ -3,6 +3,7 @@ import { counter, type Family, gauge } from '../metrics/family.ts'
 import { processFamilies } from '../metrics/process.ts'
 import { sums } from '../metrics/sums.ts'
 import { shared } from '../shared.ts'
+import type { Heartbeat } from './heartbeat.ts'
 
 /** The supervisor has few files open. Its limit would hide that those of the workers run out. */
 const OF_WORKERS_ALONE: ReadonlySet<string> = new Set(['process_open_fds', 'process_max_fds'])
@@ -12,6 +13,7 @@ const ANSWER_MAX_MS = 500
 
 interface Worker {
   readonly ask: () => void
+  readonly heartbeat: Pick<Heartbeat, 'isSilent'>
   /** The last answer. */
   families: readonly Family[]
   answered: PromiseWithResolvers<void>
@@ -25,13 +27,11 @@ export class WorkerMetrics {
   readonly #workers = new Map<number, Worker>()
   #ended: readonly Family[] = []
   #restarts = 0
-  /** Those that do not answer. */
-  readonly #silent = new Set<number>()
   #killed = 0
 
   /** The worker can be asked from now on. */
-  began(worker: number, ask: () => void): void {
-    this.#workers.set(worker, { ask, families: [], answered: Promise.withResolvers() })
+  began(worker: number, ask: () => void, heartbeat: Worker['heartbeat']): void {
+    this.#workers.set(worker, { ask, heartbeat, families: [], answered: Promise.withResolvers() })
   }
 
   answered(number: number, families: readonly Family[]): void {
@@ -41,21 +41,12 @@ export class WorkerMetrics {
     worker.answered.resolve()
   }
 
-  silent(number: number): void {
-    this.#silent.add(number)
-  }
-
-  answers(number: number): void {
-    this.#silent.delete(number)
-  }
-
   killed(): void {
     this.#killed += 1
   }
 
   ended(number: number): void {
     this.#restarts += 1
-    this.#silent.delete(number)
     const worker = this.#workers.get(number)
     if (!worker) return
     this.#workers.delete(number)
@@ -73,12 +64,14 @@ export class WorkerMetrics {
       return worker.answered.promise
     })
     await within(systemClock, ANSWER_MAX_MS, Promise.all(answers))
-    const told = [...this.#workers.values()].map(({ families }) => families)
+    const workers = [...this.#workers.values()]
+    const told = workers.map(({ families }) => families)
+    const answering = workers.filter(({ heartbeat }) => !heartbeat.isSilent).length
     const own = processFamilies().filter(({ name }) => !OF_WORKERS_ALONE.has(name))
     return [
       ...sums([this.#ended, ...told, own]),
-      gauge('stockroom_workers', 'Worker processes that serve.', this.#workers.size),
-      gauge('stockroom_workers_answering', 'Worker processes that answer.', this.#workers.size - this.#silent.size),
+      gauge('stockroom_workers', 'Worker processes that serve.', workers.length),
+      gauge('stockroom_workers_answering', 'Worker processes that answer.', answering),
       counter('stockroom_workers_killed_total', 'Workers that did not answer and were killed.', this.#killed),
       counter('stockroom_worker_restarts_total', 'Workers that have ended and were started again.', this.#restarts),
     ]

@@ -40,20 +40,16 @@ export function timed<Result>(name: string, work: () => Promise<Result>): Promis
 }
 
 /** Like `timed`, for work that first waits in a queue of the database, and that calls `begins` when its turn has come. */
-export async function timedFromQueue<Result>(
-  name: string,
-  work: (begins: () => void) => Promise<Result>,
-): Promise<Result> {
+export function timedFromQueue<Result>(name: string, work: (begins: () => void) => Promise<Result>): Promise<Result> {
   const timeline = currentTimeline()
+  if (timeline === undefined) return work(() => {})
   const queued = performance.now()
   let begun: number | null = null
   const begins = () => {
     begun = performance.now()
   }
-  try {
-    return await work(begins)
-  } finally {
-    timeline?.add('waiting for the database', queued, begun ?? performance.now())
-    if (begun !== null) timeline?.add(name, begun)
-  }
+  return work(begins).finally(() => {
+    timeline.add('waiting for the database', queued, begun ?? performance.now())
+    if (begun !== null) timeline.add(name, begun)
+  })
 }

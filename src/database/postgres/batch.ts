@@ -65,7 +65,7 @@ export class Batch<Input, Output> {
         this.#figures.waiting += 1
         this.#schedule()
       })
-    return timeline === undefined ? added(() => {}) : timedFromQueue('statement', added)
+    return timedFromQueue('statement', added)
   }
 
   /** Runs after this event-loop turn, so that all requests that have arrived join one batch. */

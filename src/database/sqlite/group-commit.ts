@@ -3,7 +3,7 @@ import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import { BusyError } from '../../limits/busy-error.ts'
 import { FairQueue } from '../../limits/fair-queue.ts'
 import { COUNTS, type Distribution, Histogram, SECONDS } from '../../metrics/histogram.ts'
-import { currentTimeline, timedFromQueue } from '../../tracing/timeline.ts'
+import { timedFromQueue } from '../../tracing/timeline.ts'
 import type { Change } from '../change.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { FileCondition } from './condition.ts'
@@ -122,7 +122,6 @@ export class GroupCommit {
 
   /** See `SqliteDatabase.write`. */
   write<Result>(work: (changes: Change[]) => Result): Promise<Result> {
-    if (currentTimeline() === undefined) return this.#add(work)
     return timedFromQueue('transaction', begins =>
       this.#add(changes => {
         begins()

@@ -1,10 +1,9 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { join } from 'node:path'
 import { scrape, WITH_METRICS } from '../../test/harness/metrics.ts'
-import { type Service, startServer, startService } from '../../test/harness/service.ts'
-import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
+import { type Service, startServer } from '../../test/harness/service.ts'
+import { startShop } from '../../test/harness/shop.ts'
 import { until } from '../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)
@@ -18,10 +17,10 @@ const CALM_LOOKS = 10
 const FEW_FILES = { through: ['bash', '-c', 'ulimit -n 128; exec "$@"', 'bash'] }
 
 test('at the connection limit, new connections are refused, open ones are served, and one line says so', async () => {
-  using folder = temporaryFolder()
-  await using service = await startService(`sqlite:${join(folder.path, 'shop.db')}`, {
+  await using shop = await startShop({
     flags: ['--connections-max', '20', ...WITH_METRICS],
   })
+  const { service } = shop
   const before = await open(service, 10)
   await open(service, 30)
   await until(() => service.errors().includes('new ones are refused'))

@@ -2,11 +2,10 @@ import { Database } from 'bun:sqlite'
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, statSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { join } from 'node:path'
 import { type Client, client } from '../../test/harness/client.ts'
 import { sample } from '../../test/harness/samples.ts'
-import { type Service, type Surroundings, startService } from '../../test/harness/service.ts'
-import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
+import { startService } from '../../test/harness/service.ts'
+import { type Shop, startShop } from '../../test/harness/shop.ts'
 import { until } from '../../test/harness/until.ts'
 
 /** A service may take some seconds to stop. */
@@ -204,27 +203,6 @@ test('a service that was stopped starts again on the same database, with everyth
   expect(await api.create('/products/', sample.product)).toBeGreaterThan(id)
   expect(await again.stop()).toBe(0)
 })
-
-interface Shop extends AsyncDisposable {
-  readonly service: Service
-  readonly api: Client
-  readonly file: string
-}
-
-async function startShop(surroundings: Surroundings = {}): Promise<Shop> {
-  const folder = temporaryFolder()
-  const file = join(folder.path, 'shop.db')
-  const service = await startService(`sqlite:${file}`, surroundings)
-  return {
-    service,
-    api: client(() => service.address),
-    file,
-    [Symbol.asyncDispose]: async () => {
-      await service.stop('SIGKILL')
-      folder[Symbol.dispose]()
-    },
-  }
-}
 
 async function createHeavyProducts(api: Client): Promise<void> {
   for (let made = 0; made < HEAVY_PRODUCTS; made += 1) {

@@ -5,6 +5,7 @@ import { atRoot, HAS_IPV6, LOOPBACK } from '../../test/harness/loopback.ts'
 import { expectRefusal } from '../../test/harness/refusal.ts'
 import { sample } from '../../test/harness/samples.ts'
 import { run, startServer, startService } from '../../test/harness/service.ts'
+import { startShop } from '../../test/harness/shop.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { until } from '../../test/harness/until.ts'
 import { listen } from './listen.ts'
@@ -23,9 +24,8 @@ test('a port in use is reported with its number, and the database stays as it wa
 })
 
 test('a second service on the port of the first is refused, and the first goes on', async () => {
-  using folder = temporaryFolder()
-  const database = `sqlite:${join(folder.path, 'shop.db')}`
-  await using service = await startService(database)
+  await using shop = await startShop()
+  const { url: database, service } = shop
   const { port } = new URL(service.address)
   const refused = await run(['serve', '--host', '127.0.0.1', '--port', port, '--database', database])
   expectRefusal(refused, { status: 1, reason: /in use/ })

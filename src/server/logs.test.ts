@@ -5,8 +5,10 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { spawnSync } from 'bun'
 import { type Client, client } from '../../test/harness/client.ts'
+import { sendVerbatim } from '../../test/harness/raw-http.ts'
 import { sample } from '../../test/harness/samples.ts'
-import { run, type Service, startService } from '../../test/harness/service.ts'
+import { run, startService } from '../../test/harness/service.ts'
+import { type Shop, startShop } from '../../test/harness/shop.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { until } from '../../test/harness/until.ts'
 
@@ -62,7 +64,7 @@ test('each line on standard error is a JSON object with its time, its level and 
   await shop.api.create('/products/', sample.product)
   await shop.api.get('/products/')
   await shop.api.post('/products/', { name: 'ab' })
-  await shop.logged()
+  await logged(shop)
   const lines = shop.lines()
   expect(lines.length).toBeGreaterThan(before + 3)
   for (const { time, level, message } of lines) {
@@ -85,7 +87,7 @@ test('a request has one line, with its id, method, path and status', async () =>
     'POST /reviews/ 413': await shop.api.post('/reviews/', { comment: 'x'.repeat(1_100_000) }),
     'HEAD /products/ 200': await shop.api.send('/products/', { method: 'HEAD' }),
   }
-  await shop.logged()
+  await logged(shop)
   const lines = shop.lines()
   for (const [wanted, { headers, status }] of Object.entries(answers)) {
     const requestId = headers.get('X-Request-Id')
@@ -99,11 +101,11 @@ test('a request has one line, with its id, method, path and status', async () =>
 })
 
 test('the line of a request names the client: by its socket, or behind proxies as they saw it', async () => {
-  await using proxied = await startShop(['--trusted-proxies', '1'])
+  await using proxied = await startShop({ flags: ['--trusted-proxies', '1'] })
   const headers = { 'X-Forwarded-For': '6.6.6.6, 2001:db8::7' }
   for (const { api } of [shop, proxied]) await api.get('/behind-proxies', headers)
-  await shop.logged()
-  await proxied.logged()
+  await logged(shop)
+  await logged(proxied)
   const clients = (lines: Record<string, unknown>[]) =>
     lines.filter(({ path }) => path === '/behind-proxies').map(({ client }) => client)
   expect(clients(shop.lines())).toEqual(['127.0.0.1'])
@@ -120,7 +122,7 @@ test("a client that leaves amid its body is not an error: its line has status 49
   }
   const linesOfThose = () => shop.lines().filter(({ status }) => status === 499)
   await until(() => linesOfThose().length >= bodies.length)
-  await shop.logged()
+  await logged(shop)
   const lines = linesOfThose()
   expect(lines.map(({ level, path, client }) => ({ level, path, client }))).toEqual(
     bodies.map(() => ({ level: 'info', path: '/products/', client: '127.0.0.1' })),
@@ -134,9 +136,9 @@ test('a request id sent by the client is kept in the answer and the log', async 
     const answer = await shop.api.get('/healthz', { 'X-Request-Id': id })
     expect(answer.headers.get('X-Request-Id')).toBe(id)
   }
-  await shop.logged()
-  const logged = shop.lines().map(line => line.request_id)
-  for (const id of sane) expect(logged).toContain(id)
+  await logged(shop)
+  const ids = shop.lines().map(line => line.request_id)
+  for (const id of sane) expect(ids).toContain(id)
 })
 
 test('an invalid request id is replaced, in the answer and the log', async () => {
@@ -156,9 +158,9 @@ test('an invalid request id is replaced, in the answer and the log', async () =>
     expect(answer.headers.get('X-Request-Id'), id).toMatch(/^[A-Za-z0-9-]{16,128}$/)
     expect(answer.headers.get('X-Request-Id'), id).not.toBe(id)
   }
-  await shop.logged()
-  const logged = shop.lines().map(line => String(line.request_id))
-  for (const id of unfit) expect(logged).not.toContain(id)
+  await logged(shop)
+  const ids = shop.lines().map(line => String(line.request_id))
+  for (const id of unfit) expect(ids).not.toContain(id)
 })
 
 test('requests without an id get ids of their own', async () => {
@@ -167,7 +169,7 @@ test('requests without an id get ids of their own', async () => {
 })
 
 test('the access log can be switched off, and other lines stay', async () => {
-  await using shop = await startShop(['--access-log', 'off'])
+  await using shop = await startShop({ flags: ['--access-log', 'off'] })
   await shop.api.create('/products/', sample.product)
   await shop.api.get('/nowhere')
   await shop.service.stop()
@@ -176,16 +178,16 @@ test('the access log can be switched off, and other lines stay', async () => {
 })
 
 test('a log level leaves out less important lines', async () => {
-  await using shop = await startShop(['--log-level', 'error'])
+  await using shop = await startShop({ flags: ['--log-level', 'error'] })
   await shop.api.create('/products/', sample.product)
-  shop.breakTable('reviews')
+  breakTable(shop, 'reviews')
   expect((await shop.api.get('/products/')).status).toBe(500)
   await shop.service.stop()
   expect(shop.lines().map(line => line.level)).toEqual(['error'])
 })
 
 test('no password, query, body or header appears in the output, whatever the answer is', async () => {
-  await using shop = await startShop(['--log-level', 'debug'])
+  await using shop = await startShop({ flags: ['--log-level', 'debug'] })
   const secret = 'hunter2-do-not-tell'
   const json = { 'Content-Type': 'application/json' }
   const user = { ...sample.user, password: secret }
@@ -203,7 +205,7 @@ test('no password, query, body or header appears in the output, whatever the ans
     await shop.api.patch(`/users/0?token=${secret}`, user),
   ].map(({ status }) => status)
   expect(statuses).toEqual([200, 422, 422, 422, 413, 422, 307, 404, 200, 404])
-  shop.breakTable('users')
+  breakTable(shop, 'users')
   expect((await shop.api.post('/users/', user)).status).toBe(500)
   expect((await shop.api.get(`/users/?token=${secret}`)).status).toBe(500)
   await shop.service.stop()
@@ -214,12 +216,12 @@ test('no password, query, body or header appears in the output, whatever the ans
 
 test('a server error is answered 500 without its cause, and the log has the cause under the same id', async () => {
   await shop.api.create('/products/', sample.product)
-  using _ = shop.breakTable('reviews')
+  using _ = breakTable(shop, 'reviews')
   const answer = await shop.api.get('/products/')
   expect(answer.status).toBe(500)
   expect(answer.body).toEqual({ detail: 'Internal Server Error' })
   expect((await shop.api.get('/healthz')).status).toBe(200)
-  await shop.logged()
+  await logged(shop)
   const requestId = answer.headers.get('X-Request-Id')
   const cause = shop.lines().find(line => line.level === 'error' && line.request_id === requestId)
   expect(JSON.stringify(cause ?? 'no line')).toContain('no such table')
@@ -230,14 +232,14 @@ test('a path cannot forge a line of the log', async () => {
   await sendRaw(shop.service.address, 'GET /nowhere%0A{"level":"error","message":"forged"} HTTP/1.1')
   await sendRaw(shop.service.address, 'GET /nowhere\u009b31m HTTP/1.0', '@^')
   await sendRaw(shop.service.address, 'GET /nowhere\t"\\u000a{"level":"error"}\u0001 HTTP/1.1')
-  await shop.logged()
+  await logged(shop)
   const lines = shop.lines().slice(before)
   expect(lines.filter(line => line.level !== 'info' || line.message === 'forged')).toEqual([])
   expect(shop.service.errors()).not.toMatch(/[^\n\x20-\x7e]/)
 })
 
 test('a path is logged as it was sent, byte for byte, with and without a route', async () => {
-  await using shop = await startShop(['--workers', '2'])
+  await using shop = await startShop({ flags: ['--workers', '2'] })
   const paths = [
     '/%3A/users/1',
     '/a%e4b',
@@ -279,11 +281,10 @@ test('a log reader that stops reading does not hold up the service, and learns l
 })
 
 test('a log reader that goes away does not take the service down with it', async () => {
-  using folder = temporaryFolder()
-  await using service = await startService(`sqlite:${join(folder.path, 'shop.db')}`, {
+  await using shop = await startShop({
     through: ['bash', '-c', 'exec "$@" 2> >(head -n 1 >/dev/null)', 'bash'],
   })
-  const api = client(() => service.address)
+  const { api, service } = shop
   for (let sent = 0; sent < 200; sent += 1) expect((await api.get('/healthz')).status).toBe(200)
   expect(await service.stop()).toBe(0)
 })
@@ -298,61 +299,26 @@ test('seeding reports its progress on standard error, and its result on standard
   expect(errors).toContain('products')
 })
 
-interface Shop extends AsyncDisposable {
-  readonly service: Service
-  readonly api: Client
-  /** Standard error so far. */
-  readonly lines: () => Record<string, unknown>[]
-  /** Resolves when the lines of all requests so far are there: the service writes them in their order. */
-  readonly logged: () => Promise<void>
-  /** Takes a table away, so requests that need it fail; the result puts it back. */
-  readonly breakTable: (table: string) => Disposable
+/** Resolves when the lines of all requests so far are there: the service writes them in their order. */
+async function logged({ api, lines }: Shop): Promise<void> {
+  const { headers } = await api.get('/healthz')
+  await until(() => lines().some(line => line.request_id === headers.get('X-Request-Id')))
 }
 
-async function startShop(flags: readonly string[] = []): Promise<Shop> {
-  const folder = temporaryFolder()
-  const file = join(folder.path, 'shop.db')
-  const service = await startService(`sqlite:${file}`, { flags })
-  const api = client(() => service.address)
-  const lines = () =>
-    service
-      .errors()
-      .split('\n')
-      .slice(0, -1)
-      .map(line => JSON.parse(line))
-  const rename = (table: string, name: string) => {
+/** Takes a table away, so requests that need it fail; the result puts it back. */
+function breakTable({ file }: Shop, table: string): Disposable {
+  const rename = (from: string, to: string) => {
     using database = new Database(file)
-    database.run(`ALTER TABLE ${table} RENAME TO ${name}`)
+    database.run(`ALTER TABLE ${from} RENAME TO ${to}`)
   }
-  return {
-    service,
-    api,
-    lines,
-    logged: async () => {
-      const { headers } = await api.get('/healthz')
-      await until(() => lines().some(line => line.request_id === headers.get('X-Request-Id')))
-    },
-    breakTable: table => {
-      rename(table, `${table}_taken_away`)
-      return { [Symbol.dispose]: () => rename(`${table}_taken_away`, table) }
-    },
-    [Symbol.asyncDispose]: async () => {
-      await service.stop()
-      folder[Symbol.dispose]()
-    },
-  }
+  rename(table, `${table}_taken_away`)
+  return { [Symbol.dispose]: () => rename(`${table}_taken_away`, table) }
 }
 
 /** Sends a request line unchanged and waits until the connection is closed. */
-function sendRaw(address: string, requestLine: string, host = 'localhost'): Promise<void> {
-  const { hostname, port } = new URL(address)
-  return new Promise(resolve => {
-    const socket = connect(Number(port), hostname)
-    socket.on('error', () => resolve())
-    socket.on('close', () => resolve())
-    socket.resume()
-    socket.write(`${requestLine}\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
-  })
+function sendRaw(address: string, requestLine: string, host = 'localhost'): Promise<unknown> {
+  const request = `${requestLine}\r\nHost: ${host}\r\nConnection: close\r\n\r\n`
+  return sendVerbatim(address, Buffer.from(request).toString('latin1'))
 }
 
 /** Sends part of a request and leaves. */

@@ -5,7 +5,8 @@ import { client } from '../../test/harness/client.ts'
 import { sqlite } from '../../test/harness/engines.ts'
 import { type ManualClock, manualClock } from '../../test/harness/manual-clock.ts'
 import { sample } from '../../test/harness/samples.ts'
-import { type Service, startServer, startService } from '../../test/harness/service.ts'
+import { startServer, startService } from '../../test/harness/service.ts'
+import { startShop } from '../../test/harness/shop.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { Rate } from '../limits/rate.ts'
 import { type RateLimit, RateLimiter } from './rate-limit.ts'
@@ -83,7 +84,7 @@ test('a client that begins a new window does not keep the room of those that hav
 })
 
 test('responses tell how much is left once half is used, and a refusal tells when to come back', async () => {
-  await using shop = await startShop({ RATE_LIMIT: '4/h' })
+  await using shop = await startShop({ environment: { RATE_LIMIT: '4/h' } })
   const answers = [await shop.api.get('/products/'), await shop.api.get('/nowhere'), await shop.api.get('/products/x')]
   expect(answers.map(({ status, headers }) => [status, headers.get('RateLimit-Policy')])).toEqual([
     [200, null],
@@ -110,7 +111,7 @@ test('responses tell how much is left once half is used, and a refusal tells whe
 })
 
 test('a client is served again after the time that a refusal told', async () => {
-  await using shop = await startShop({ RATE_LIMIT: '1/s' })
+  await using shop = await startShop({ environment: { RATE_LIMIT: '1/s' } })
   await shop.api.get('/products/')
   // More than one in a second; each refusal tells at most a second.
   const refused = await Promise.all([1, 2, 3].map(() => shop.api.get('/products/')))
@@ -120,7 +121,7 @@ test('a client is served again after the time that a refusal told', async () => 
 })
 
 test('a refusal comes before the body is read, validated or hashed', async () => {
-  await using shop = await startShop({ RATE_LIMIT: '1/h' })
+  await using shop = await startShop({ environment: { RATE_LIMIT: '1/h' } })
   await shop.api.get('/products/')
   expect((await shop.api.post('/users/', {})).status).toBe(429)
   expect((await shop.api.post('/users/', sample.user)).status).toBe(429)
@@ -132,7 +133,7 @@ test('a refusal comes before the body is read, validated or hashed', async () =>
 })
 
 test('health checks are not limited', async () => {
-  await using shop = await startShop({ RATE_LIMIT: '1/h' })
+  await using shop = await startShop({ environment: { RATE_LIMIT: '1/h' } })
   const statuses = await Promise.all(['/healthz', '/health', '/readyz', '/healthz'].map(path => shop.api.get(path)))
   expect(statuses.map(({ status }) => status)).toEqual([200, 200, 200, 200])
   expect((await shop.api.get('/products/')).status).toBe(200)
@@ -142,7 +143,7 @@ test('health checks are not limited', async () => {
 
 test('a page of another origin may read a refusal, and preflights are not limited', async () => {
   const origin = 'https://shop.example'
-  await using shop = await startShop({ RATE_LIMIT: '1/h', CORS_ORIGINS: origin })
+  await using shop = await startShop({ environment: { RATE_LIMIT: '1/h', CORS_ORIGINS: origin } })
   const preflight = () =>
     shop.api.send('/products/1', {
       method: 'OPTIONS',
@@ -158,7 +159,7 @@ test('a page of another origin may read a refusal, and preflights are not limite
 })
 
 test('behind a proxy each address has a limit of its own, and a network of IPv6 is one client', async () => {
-  await using shop = await startShop({ RATE_LIMIT: '1/h', TRUSTED_PROXIES: '1' })
+  await using shop = await startShop({ environment: { RATE_LIMIT: '1/h', TRUSTED_PROXIES: '1' } })
   const statusFrom = async (address: string) =>
     (await shop.api.get('/products/', { 'X-Forwarded-For': address })).status
   expect(await statusFrom('203.0.113.1')).toBe(200)
@@ -247,17 +248,4 @@ function passes(limiter: RateLimiter, clock: ManualClock, clientAddress: string)
 /** The most times within any period of this length. */
 function mostIn(times: readonly number[], periodMs: number): number {
   return Math.max(0, ...times.map(start => times.filter(time => time >= start && time < start + periodMs).length))
-}
-
-async function startShop(environment: Record<string, string>) {
-  const folder = temporaryFolder()
-  const service: Service = await startService(`sqlite:${folder.path}/shop.db`, { environment })
-  return {
-    service,
-    api: client(() => service.address),
-    [Symbol.asyncDispose]: async () => {
-      await service.stop()
-      folder[Symbol.dispose]()
-    },
-  }
 }

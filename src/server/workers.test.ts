@@ -4,14 +4,14 @@ import { readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawnSync } from 'bun'
 import { listOf } from '../../test/harness/catalog/resources.ts'
-import { type Client, client } from '../../test/harness/client.ts'
 import { executableIn } from '../../test/harness/executable.ts'
 import { freePort } from '../../test/harness/free-port.ts'
 import { scrape } from '../../test/harness/metrics.ts'
 import { childrenOf } from '../../test/harness/process-tree.ts'
 import { expectRefusal } from '../../test/harness/refusal.ts'
 import { sample } from '../../test/harness/samples.ts'
-import { run, type Service, SOURCE, type Surroundings, startService } from '../../test/harness/service.ts'
+import { run, SOURCE, type Surroundings, startService } from '../../test/harness/service.ts'
+import { type Shop, startShop } from '../../test/harness/shop.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { until } from '../../test/harness/until.ts'
 
@@ -30,7 +30,7 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
   let shop: Shop
   beforeAll(async () => {
     port = await freePort()
-    shop = await startShop(2, ['--port', String(port), '--worker-timeout', '2', '--admin-port', '0'])
+    shop = await startWorkers(2, ['--port', String(port), '--worker-timeout', '2', '--admin-port', '0'])
   })
   afterAll(() => shop[Symbol.asyncDispose]())
 
@@ -57,7 +57,7 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
 
   test('each line of the log is whole and says its worker, though all write at once and the reader is slow', async () => {
     const slowly = ['bash', '-c', 'exec "$@" 2> >(sleep 1; exec cat >&2)', 'bash']
-    await using shop = await startShop(2, [], { through: slowly })
+    await using shop = await startWorkers(2, [], { through: slowly })
     const path = `/products/?${'x'.repeat(10)}`
     // Together they are several times what a pipe holds.
     await Promise.all(
@@ -66,12 +66,12 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
       }),
     )
     expect(await shop.service.stop()).toBe(0)
-    await until(() => linesOf(shop).filter(({ path }) => path === '/products/').length === WRITERS * 50)
+    await until(() => shop.lines().filter(({ path }) => path === '/products/').length === WRITERS * 50)
     expect(workersOf(shop, '/products/')).toEqual(new Set([1, 2]))
   })
 
   test('a worker that is killed amid writes loses nothing that was acknowledged, and another takes its place', async () => {
-    await using shop = await startShop(2, WITHOUT_ACCESS_LOG)
+    await using shop = await startWorkers(2, WITHOUT_ACCESS_LOG)
     const acknowledged: number[] = []
     for (let killed = 1; killed <= 2; killed += 1) {
       let isOver = false
@@ -142,7 +142,7 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
   })
 
   test('the pause before a worker is started again doubles while it keeps dying', async () => {
-    await using shop = await startShop(2)
+    await using shop = await startWorkers(2)
     const [stable] = workerProcesses(shop)
     for (let killed = 1; killed <= 4; killed += 1) {
       const dying = workerProcesses(shop).find(id => id !== stable)
@@ -156,7 +156,7 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
 
   test('a stop signal lets requests of all workers finish, and leaves everything in the database file', async () => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      await using shop = await startShop(2, WITHOUT_ACCESS_LOG)
+      await using shop = await startWorkers(2, WITHOUT_ACCESS_LOG)
       const answered: number[] = []
       const writers = Array.from({ length: WRITERS }, async () => {
         for (;;) {
@@ -185,7 +185,7 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
   })
 
   test('a stop during which every worker crashes is a failure', async () => {
-    await using shop = await startShop(2)
+    await using shop = await startWorkers(2)
     const workers = workerProcesses(shop)
     const areAll = (state: RegExp) => () => workers.every(id => state.test(readFileSync(`/proc/${id}/status`, 'utf8')))
     for (const id of workers) process.kill(id, 'SIGSTOP')
@@ -199,18 +199,18 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
   })
 
   test('a signal to the whole process group, as Ctrl-C sends it, stops the workers in order', async () => {
-    await using shop = await startShop(2)
+    await using shop = await startWorkers(2)
     for (const id of [shop.service.processId, ...workerProcesses(shop)]) process.kill(id, 'SIGINT')
     expect(await shop.service.stop('SIGINT')).toBe(0)
     expect(linesWith(shop, 'was killed')).toEqual([])
   })
 
   test('a closed terminal, which sends SIGHUP to all processes, stops the workers in order, but not under nohup', async () => {
-    await using shop = await startShop(2)
+    await using shop = await startWorkers(2)
     for (const id of [shop.service.processId, ...workerProcesses(shop)]) process.kill(id, 'SIGHUP')
     expect(await shop.service.stop('SIGHUP')).toBe(0)
     expect(linesWith(shop, 'was killed')).toEqual([])
-    await using lasting = await startShop(2, [], { through: ['nohup'] })
+    await using lasting = await startWorkers(2, [], { through: ['nohup'] })
     const workers = workerProcesses(lasting)
     for (const id of [lasting.service.processId, ...workers]) process.kill(id, 'SIGHUP')
     await askOften(lasting, '/readyz')
@@ -219,7 +219,7 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
   })
 
   test('workers do not outlive their supervisor', async () => {
-    await using shop = await startShop(2)
+    await using shop = await startWorkers(2)
     const left = workerProcesses(shop)
     expect(left).toHaveLength(2)
     await shop.service.stop('SIGKILL')
@@ -273,12 +273,12 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
   })
 
   test('flags may end with --', async () => {
-    await using shop = await startShop(2, ['--'])
+    await using shop = await startWorkers(2, ['--'])
     expect(workerProcesses(shop)).toHaveLength(2)
   })
 
   test('when no worker serves any more and none can start, the service ends with the reason', async () => {
-    await using shop = await startShop(2)
+    await using shop = await startWorkers(2)
     for (const name of ['', '-wal', '-shm']) renameSync(`${shop.file}${name}`, `${shop.file}.old${name}`)
     writeFileSync(shop.file, 'no database'.repeat(1_000))
     for (const id of workerProcesses(shop)) process.kill(id, 'SIGKILL')
@@ -288,7 +288,7 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
   })
 
   test('bounds of the whole service are shared among its workers', async () => {
-    await using shop = await startShop(2, ['--connections-max', '21'])
+    await using shop = await startWorkers(2, ['--connections-max', '21'])
     const sockets = await Promise.all(
       Array.from({ length: CONNECTIONS }, () => {
         const { hostname, port } = new URL(shop.service.address)
@@ -301,9 +301,9 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
   })
 
   test('with auto, there is one worker for each core that the program may use', async () => {
-    await using shop = await startShop('auto', [], { through: ['taskset', '--cpu-list', '0'] })
+    await using shop = await startWorkers('auto', [], { through: ['taskset', '--cpu-list', '0'] })
     expect(workerProcesses(shop)).toEqual([])
-    await using all = await startShop('auto')
+    await using all = await startWorkers('auto')
     const cores = navigator.hardwareConcurrency
     expect(workerProcesses(all)).toHaveLength(cores === 1 ? 0 : cores)
   })
@@ -311,7 +311,7 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
   test.skipIf(navigator.hardwareConcurrency === 1)(
     'with auto, a worker is started again even if the program may use fewer cores by then',
     async () => {
-      await using shop = await startShop('auto')
+      await using shop = await startWorkers('auto')
       spawnSync(['taskset', '--all-tasks', '--pid', '--cpu-list', '0', String(shop.service.processId)])
       process.kill(workerProcesses(shop).at(-1) ?? 0, 'SIGKILL')
       await until(() => linesWith(shop, 'serves again').length === 1)
@@ -319,7 +319,7 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
   )
 
   test('workers run from the source, too', async () => {
-    await using shop = await startShop(2, [], { program: SOURCE })
+    await using shop = await startWorkers(2, [], { program: SOURCE })
     expect(workerProcesses(shop)).toHaveLength(2)
     expect(await shop.api.create('/products/', sample.product)).toBe(1)
     expect(await shop.service.stop()).toBe(0)
@@ -328,7 +328,7 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
   test('workers run from the executable, and go on if it is deleted while one has to be started again', async () => {
     using folder = temporaryFolder()
     const executable = await executableIn(folder.path)
-    await using shop = await startShop(2, [], { program: [executable] })
+    await using shop = await startWorkers(2, [], { program: [executable] })
     expect(workerProcesses(shop)).toHaveLength(2)
     expect(await shop.api.create('/products/', sample.product)).toBe(1)
     // As an upgrade does it, but without a new one in its place.
@@ -340,28 +340,8 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
   })
 })
 
-interface Shop extends AsyncDisposable {
-  readonly service: Service
-  readonly api: Client
-  readonly file: string
-}
-
-async function startShop(
-  workers: number | 'auto',
-  flags: string[] = [],
-  surroundings: Surroundings = {},
-): Promise<Shop> {
-  const open = new AsyncDisposableStack()
-  const folder = open.use(temporaryFolder())
-  const file = join(folder.path, 'shop.db')
-  const options = { ...surroundings, flags: ['--workers', String(workers), ...flags] }
-  const service = open.use(await startService(`sqlite:${file}`, options))
-  return {
-    service,
-    api: client(() => service.address),
-    file,
-    [Symbol.asyncDispose]: () => open.disposeAsync(),
-  }
+function startWorkers(workers: number | 'auto', flags: string[] = [], surroundings: Surroundings = {}): Promise<Shop> {
+  return startShop({ ...surroundings, flags: ['--workers', String(workers), ...flags] })
 }
 
 /** Asks over many new connections, which the kernel spreads over the workers. */
@@ -372,29 +352,21 @@ async function askOften({ api }: Shop, path: string): Promise<void> {
 
 /** The workers that answered requests for a path, by the log. */
 function workersOf(shop: Shop, path: string): Set<unknown> {
-  return new Set(linesOf(shop).flatMap(line => (line.path === path ? [line.worker] : [])))
+  return new Set(shop.lines().flatMap(line => (line.path === path ? [line.worker] : [])))
 }
 
 function linesWith(shop: Shop, text: string): Record<string, unknown>[] {
-  return linesOf(shop).filter(({ message }) => String(message).includes(text))
+  return shop.lines().filter(({ message }) => String(message).includes(text))
 }
 
 /** Searches the lines that the log gets from now on. */
 function linesSince(shop: Shop): (text: string) => Record<string, unknown>[] {
-  const before = linesOf(shop).length
+  const before = shop.lines().length
   return text =>
-    linesOf(shop)
+    shop
+      .lines()
       .slice(before)
       .filter(({ message }) => String(message).includes(text))
-}
-
-/** The complete lines of the log so far. */
-function linesOf({ service }: Shop): Record<string, unknown>[] {
-  return service
-    .errors()
-    .split('\n')
-    .slice(0, -1)
-    .map(line => JSON.parse(line))
 }
 
 function workerProcesses({ service }: Shop): number[] {

@@ -6,6 +6,7 @@ import { type Answer, type Client, client } from '../../../test/harness/client.t
 import { damage } from '../../../test/harness/damage.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { startService, WITH_FAST_CLOCK } from '../../../test/harness/service.ts'
+import { startShop } from '../../../test/harness/shop.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
 
@@ -57,10 +58,8 @@ test('once damage is seen, no write is acknowledged, the service is not ready, a
 })
 
 test('while writes wait in vain for the lock of another program, the service is not ready, until one succeeds', async () => {
-  using folder = temporaryFolder()
-  const file = join(folder.path, 'shop.db')
-  await using service = await startService(`sqlite:${file}`, { flags: FLAGS, program: WITH_FAST_CLOCK })
-  const api = client(() => service.address)
+  await using shop = await startShop({ flags: FLAGS, program: WITH_FAST_CLOCK })
+  const { api, file } = shop
   const id = await api.create('/products/', sample.product)
   using other = new Database(file)
   other.run('BEGIN IMMEDIATE')
@@ -116,10 +115,8 @@ test('a service whose file is damaged in its first page stops in order', async (
 })
 
 test('a database file that was moved away is neither read nor written, and the service is ready again once it is back', async () => {
-  using folder = temporaryFolder()
-  const file = join(folder.path, 'shop.db')
-  await using service = await startService(`sqlite:${file}`, { flags: FLAGS })
-  const api = client(() => service.address)
+  await using shop = await startShop({ flags: FLAGS })
+  const { api, file } = shop
   const id = await api.create('/products/', sample.product)
   const path = `/products/${id}`
   expect((await api.get(path)).status).toBe(200)
@@ -134,10 +131,8 @@ test('a database file that was moved away is neither read nor written, and the s
 })
 
 test('while the database file is moved away, writes are answered 503, and they go on once it is back', async () => {
-  using folder = temporaryFolder()
-  const path = join(folder.path, 'shop.db')
-  await using service = await startService(`sqlite:${path}`, { flags: ['--access-log', 'off'] })
-  const api = client(() => service.address)
+  await using shop = await startShop({ flags: ['--access-log', 'off'] })
+  const { api, file: path } = shop
   const before = await api.create('/products/', sample.product)
   renameSync(path, `${path}.away`)
   expectUnavailable(await api.post('/products/', sample.product))

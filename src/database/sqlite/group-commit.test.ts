@@ -4,10 +4,9 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { z } from 'zod'
 import { EventFollower } from '../../../test/harness/catalog/follower.ts'
-import { client } from '../../../test/harness/client.ts'
 import { manualClock } from '../../../test/harness/manual-clock.ts'
 import { sample } from '../../../test/harness/samples.ts'
-import { startService } from '../../../test/harness/service.ts'
+import { startShop } from '../../../test/harness/shop.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
 import { systemClock } from '../../clock.ts'
@@ -36,10 +35,8 @@ const Product = z.object({ id: z.int(), name: z.string() })
 const Products = z.array(Product)
 
 test('a write that the database refuses fails alone, and the writes of its group are made once', async () => {
-  using folder = temporaryFolder()
-  const file = join(folder.path, 'shop.db')
-  await using service = await startService(`sqlite:${file}`, { flags: ['--access-log', 'off'] })
-  const api = client(() => service.address)
+  await using shop = await startShop({ flags: ['--access-log', 'off'] })
+  const { api, file } = shop
   const kept = await api.create('/products/', { ...sample.product, name: 'Kept' })
   {
     using database = new Database(file)
@@ -60,10 +57,8 @@ test('a write that the database refuses fails alone, and the writes of its group
 })
 
 test('a write that only the commit refuses fails alone, and the writes of its group are made once', async () => {
-  using folder = temporaryFolder()
-  const file = join(folder.path, 'shop.db')
-  await using service = await startService(`sqlite:${file}`, { flags: ['--access-log', 'off'] })
-  const api = client(() => service.address)
+  await using shop = await startShop({ flags: ['--access-log', 'off'] })
+  const { api, file, service } = shop
   const ordered = await api.create('/products/', { ...sample.product, name: 'Kept' })
   {
     using database = new Database(file)
@@ -108,10 +103,8 @@ test('a write that was refused is not made later, when the commit of its group i
 })
 
 test('followers are told of no delete that the database refuses', async () => {
-  using folder = temporaryFolder()
-  const file = join(folder.path, 'shop.db')
-  await using service = await startService(`sqlite:${file}`, { flags: ['--access-log', 'off'] })
-  const api = client(() => service.address)
+  await using shop = await startShop({ flags: ['--access-log', 'off'] })
+  const { api, file, service } = shop
   const ordered = await api.create('/products/', sample.product)
   {
     using database = new Database(file)
@@ -127,10 +120,8 @@ test('followers are told of no delete that the database refuses', async () => {
 })
 
 test('while others read, slow writes are committed a few at a time, with reads in between', async () => {
-  using folder = temporaryFolder()
-  const file = join(folder.path, 'shop.db')
-  await using service = await startService(`sqlite:${file}`, { flags: ['--access-log', 'off'] })
-  const api = client(() => service.address)
+  await using shop = await startShop({ flags: ['--access-log', 'off'] })
+  const { api, file } = shop
   const id = await api.create('/products/', sample.product)
   using database = new Database(file)
   database.run(`CREATE TRIGGER slowly AFTER INSERT ON products BEGIN ${SLOWLY}; END`)
@@ -148,10 +139,8 @@ test('while others read, slow writes are committed a few at a time, with reads i
 })
 
 test('writes are refused, and not tried forever, when the log of changes cannot be read', async () => {
-  using folder = temporaryFolder()
-  const file = join(folder.path, 'shop.db')
-  await using service = await startService(`sqlite:${file}`, { flags: ['--access-log', 'off'] })
-  const api = client(() => service.address)
+  await using shop = await startShop({ flags: ['--access-log', 'off'] })
+  const { api, file } = shop
   await api.create('/products/', sample.product)
   {
     using database = new Database(file)

@@ -1,12 +1,9 @@
 import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { truncateSync } from 'node:fs'
-import { join } from 'node:path'
-import { client } from '../../../test/harness/client.ts'
 import { scrape, WITH_METRICS } from '../../../test/harness/metrics.ts'
 import { sample } from '../../../test/harness/samples.ts'
-import { startService } from '../../../test/harness/service.ts'
-import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+import { startShop } from '../../../test/harness/shop.ts'
 import { until } from '../../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)
@@ -16,10 +13,8 @@ const LONG_LOG_BYTES = 1_100_000_000
 const LOOK_INTERVAL_MS = 1_001
 
 test('a log that a reader holds shows in the metrics, and at 1 GiB one line names the reader, again only after it has shrunk', async () => {
-  using folder = temporaryFolder()
-  const file = join(folder.path, 'shop.db')
-  await using service = await startService(`sqlite:${file}`, { flags: WITH_METRICS })
-  const api = client(() => service.address)
+  await using shop = await startShop({ flags: WITH_METRICS })
+  const { api, file, service } = shop
   const create = () => api.create('/products/', sample.product)
   const warnings = () => service.errors().match(/-wal has \d+ bytes.*/g) ?? []
   const logBytes = async () => (await scrape(service)).value('stockroom_sqlite_log_bytes')

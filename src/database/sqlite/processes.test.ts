@@ -7,6 +7,7 @@ import { twoProcesses } from '../../../test/harness/catalog/two-processes.ts'
 import { client } from '../../../test/harness/client.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { run, startService } from '../../../test/harness/service.ts'
+import { startShop } from '../../../test/harness/shop.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
 
@@ -105,10 +106,8 @@ describe('two processes that serve one database', () => {
 })
 
 test('what is seeded beside a running service is shown at once', async () => {
-  using folder = temporaryFolder()
-  const database = `sqlite:${join(folder.path, 'shop.db')}`
-  await using service = await startService(database, { flags: FLAGS })
-  const api = client(() => service.address)
+  await using shop = await startShop({ flags: FLAGS })
+  const { api, url: database } = shop
   await readOften(api, ['/products/', '/categories/', '/products/1'])
   expect(await run(['seed', '--database', database])).toMatchObject({ status: 0 })
   expect(await listOf(api, '/products/?limit=1000')).toHaveLength(500)
@@ -205,10 +204,8 @@ test('when one of two services is stopped or killed, the other goes on', async (
 })
 
 test('a service goes on reading while another process holds the write lock, and writes afterwards', async () => {
-  using folder = temporaryFolder()
-  const file = join(folder.path, 'shop.db')
-  await using service = await startService(`sqlite:${file}`, { flags: FLAGS })
-  const api = client(() => service.address)
+  await using shop = await startShop({ flags: FLAGS })
+  const { api, file } = shop
   const id = await api.create('/products/', sample.product)
   using database = new Database(file)
   database.run('BEGIN IMMEDIATE')
@@ -222,10 +219,8 @@ test('a service goes on reading while another process holds the write lock, and 
 })
 
 test('writes that wait for the lock of another process do not make reads wait', async () => {
-  using folder = temporaryFolder()
-  const file = join(folder.path, 'shop.db')
-  await using service = await startService(`sqlite:${file}`, { flags: FLAGS })
-  const api = client(() => service.address)
+  await using shop = await startShop({ flags: FLAGS })
+  const { api, file } = shop
   const id = await api.create('/products/', sample.product)
   using database = new Database(file)
   database.run('BEGIN IMMEDIATE')

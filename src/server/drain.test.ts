@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, statSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
+import { idOf, listOf } from '../../test/harness/catalog/resources.ts'
 import { type Client, client } from '../../test/harness/client.ts'
 import { sample } from '../../test/harness/samples.ts'
 import { startService } from '../../test/harness/service.ts'
@@ -99,8 +100,8 @@ test('writes of many clients that arrived before a stop are all done, or all tol
   expect(await shop.service.stop('SIGTERM')).toBe(0)
   await Promise.all(writers)
   await using again = await startService(`sqlite:${shop.file}`)
-  const { body } = await client(() => again.address).get('/products/?limit=1000000')
-  const stored = Array.isArray(body) ? body.map(idOf) : []
+  const api = client(() => again.address)
+  const stored = (await listOf(api, '/products/?limit=1000000')).map(({ id }) => id)
   expect(answered.filter(id => !stored.includes(id))).toEqual([])
 })
 
@@ -272,9 +273,4 @@ function postRequest(path: string, body: unknown): string {
   const text = JSON.stringify(body)
   const headers = `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close`
   return `POST ${path} HTTP/1.1\r\nHost: stockroom\r\n${headers}\r\n\r\n${text}`
-}
-
-function idOf(body: unknown): number {
-  if (typeof body === 'object' && body !== null && 'id' in body && typeof body.id === 'number') return body.id
-  throw new Error(`no id in ${JSON.stringify(body)}`)
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawnSync } from 'bun'
-import { listOf } from '../../test/harness/catalog/resources.ts'
+import { idOf, listOf } from '../../test/harness/catalog/resources.ts'
 import { executableIn } from '../../test/harness/executable.ts'
 import { freePort } from '../../test/harness/free-port.ts'
 import { scrape } from '../../test/harness/metrics.ts'
@@ -80,7 +80,7 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
           const answer = await shop.api.post('/products/', sample.product).catch(() => null)
           // Only the connections of the killed worker are lost.
           if (answer !== null) expect(answer.status).toBe(200)
-          if (answer !== null) acknowledged.push(Number(Reflect.get(Object(answer.body), 'id')))
+          if (answer !== null) acknowledged.push(idOf(answer.body))
         }
       })
       const before = acknowledged.length
@@ -162,7 +162,7 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
         for (;;) {
           const answer = await shop.api.post('/products/', sample.product).catch(() => null)
           if (answer?.status !== 200) return
-          answered.push(Number(Reflect.get(Object(answer.body), 'id')))
+          answered.push(idOf(answer.body))
         }
       })
       await until(() => answered.length > 100)

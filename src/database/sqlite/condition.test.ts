@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { listOf } from '../../../test/harness/catalog/resources.ts'
 import { type Answer, type Client, client } from '../../../test/harness/client.ts'
 import { damage } from '../../../test/harness/damage.ts'
 import { sample } from '../../../test/harness/samples.ts'
@@ -184,7 +185,5 @@ function expectUnavailable({ status, headers, body }: Answer): void {
 }
 
 async function idsOf(api: Client): Promise<number[]> {
-  const { body } = await api.get('/products/?limit=100000')
-  if (!Array.isArray(body)) throw new Error(JSON.stringify(body))
-  return body.map(({ id }) => Number(id))
+  return (await listOf(api, '/products/?limit=100000')).map(({ id }) => id)
 }

@@ -2,6 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawnSync } from 'bun'
+import { idOf, listOf } from '../../../test/harness/catalog/resources.ts'
 import { type Answer, type Client, client } from '../../../test/harness/client.ts'
 import { CAN_MOUNT, inItsOwnMounts } from '../../../test/harness/mounts.ts'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
@@ -100,7 +101,7 @@ test.skipIf(!CAN_LIMIT)(
       for (let round = 0; round < 5; round += 1) {
         const answers = await Promise.all(Array.from({ length: 16 }, () => api.post('/products/', BIG_PRODUCT)))
         for (const answer of answers) {
-          if (answer.status === 200) stored.push(idOf(answer))
+          if (answer.status === 200) stored.push(idOf(answer.body))
           else expectUnavailable(answer)
         }
       }
@@ -152,7 +153,7 @@ async function fillUp(api: Client): Promise<number[]> {
       expect(taken.length, 'products before the disk was full').toBeGreaterThan(3)
       return taken
     }
-    taken.push(idOf(answer))
+    taken.push(idOf(answer.body))
   }
 }
 
@@ -172,14 +173,7 @@ function expectUnavailable({ status, headers, body }: Answer): void {
 }
 
 async function idsOf(api: Client): Promise<number[]> {
-  const { body } = await api.get('/products/?limit=100000')
-  if (!Array.isArray(body)) throw new Error(JSON.stringify(body))
-  return body.map(({ id }) => Number(id))
-}
-
-function idOf({ body }: Answer): number {
-  if (typeof body === 'object' && body !== null && 'id' in body && typeof body.id === 'number') return body.id
-  throw new Error(`no id in ${JSON.stringify(body)}`)
+  return (await listOf(api, '/products/?limit=100000')).map(({ id }) => id)
 }
 
 function ascending(a: number, b: number): number {

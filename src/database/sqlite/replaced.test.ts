@@ -3,9 +3,10 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFileSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { type Client, client } from '../../../test/harness/client.ts'
+import { client } from '../../../test/harness/client.ts'
 import { sample } from '../../../test/harness/samples.ts'
-import { run, type Service, startServer, startService } from '../../../test/harness/service.ts'
+import { run, startServer, startService } from '../../../test/harness/service.ts'
+import { type Shop, startShop } from '../../../test/harness/shop.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { allPromises } from '../../../test/harness/turns.ts'
 import { openSqlite } from './open.ts'
@@ -18,8 +19,8 @@ const BEFORE_BACKUP = 40
 const AFTER_BACKUP = 40
 
 test('a backup that is copied over a file which a forgotten chat has open stays sound when the chat stops', async () => {
-  await using shop = await startShop()
-  await using chat = await startServer(['chat', '--host', '127.0.0.1', '--port', '0', '--database', shop.database])
+  await using shop = await startReplaced()
+  await using chat = await startServer(['chat', '--host', '127.0.0.1', '--port', '0', '--database', shop.url])
   await shop.create(AFTER_BACKUP)
   await shop.service.stop('SIGKILL')
   shop.copyBackup()
@@ -28,13 +29,13 @@ test('a backup that is copied over a file which a forgotten chat has open stays 
 })
 
 test('a forgotten service that stops leaves a file alone that its successor has in use', async () => {
-  await using shop = await startShop()
+  await using shop = await startReplaced()
   shop.useLogInBackup()
-  await using forgotten = await startService(shop.database, { flags: FLAGS })
+  await using forgotten = await startService(shop.url, { flags: FLAGS })
   await shop.create(AFTER_BACKUP)
   await shop.service.stop('SIGKILL')
   shop.copyBackup()
-  await using again = await startService(shop.database, { flags: FLAGS })
+  await using again = await startService(shop.url, { flags: FLAGS })
   await client(() => again.address).create('/products/', sample.product)
   await forgotten.stop()
   await client(() => again.address).create('/products/', sample.product)
@@ -43,7 +44,7 @@ test('a forgotten service that stops leaves a file alone that its successor has 
 })
 
 test('a service over whose file a backup is copied serves nothing more, and one line says what to do', async () => {
-  await using shop = await startShop()
+  await using shop = await startReplaced()
   await shop.create(AFTER_BACKUP)
   shop.copyBackup()
   await expectOutOfUse(shop)
@@ -53,7 +54,7 @@ test('a service over whose file a backup is copied serves nothing more, and one 
 test.skipIf(process.platform !== 'linux')(
   'workers over whose file a backup is copied leave it alone when they stop, and the service ends with a failure',
   async () => {
-    await using shop = await startShop([...FLAGS, '--workers', '2'])
+    await using shop = await startReplaced([...FLAGS, '--workers', '2'])
     await shop.create(AFTER_BACKUP)
     shop.copyBackup()
     expect(await shop.service.stop()).toBe(1)
@@ -65,12 +66,12 @@ test.skipIf(process.platform !== 'linux')(
 )
 
 test('a service whose file is replaced by a moved one leaves the log of its successor alone', async () => {
-  await using shop = await startShop()
+  await using shop = await startReplaced()
   await shop.create(AFTER_BACKUP)
   shop.removeCompanions('-wal', '-shm')
   copyFileSync(shop.backup, `${shop.file}.new`)
   renameSync(`${shop.file}.new`, shop.file)
-  await using successor = await startService(shop.database, { flags: FLAGS })
+  await using successor = await startService(shop.url, { flags: FLAGS })
   await client(() => successor.address).create('/products/', sample.product)
   await expectOutOfUse(shop)
   await client(() => successor.address).create('/products/', sample.product)
@@ -79,7 +80,7 @@ test('a service whose file is replaced by a moved one leaves the log of its succ
 })
 
 test('once the log and the shared file are removed, no write is acknowledged that others do not see', async () => {
-  await using shop = await startShop()
+  await using shop = await startReplaced()
   shop.moveLog()
   shop.removeCompanions('-wal', '-shm')
   await expectOutOfUse(shop)
@@ -87,7 +88,7 @@ test('once the log and the shared file are removed, no write is acknowledged tha
 })
 
 test('once both are removed long after the start, no write is acknowledged either', async () => {
-  await using shop = await startShop()
+  await using shop = await startReplaced()
   shop.moveLog()
   await Bun.sleep(3_500)
   await shop.create(1)
@@ -98,7 +99,7 @@ test('once both are removed long after the start, no write is acknowledged eithe
 })
 
 test('a directory that is moved away with the database takes no more writes', async () => {
-  await using shop = await startShop()
+  await using shop = await startReplaced()
   await Bun.sleep(3_500)
   await shop.create(1)
   const moved = `${shop.folder}-moved`
@@ -112,7 +113,7 @@ test('a directory that is moved away with the database takes no more writes', as
 })
 
 test('once the log alone is removed, no write is acknowledged that others do not see', async () => {
-  await using shop = await startShop()
+  await using shop = await startReplaced()
   shop.moveLog()
   shop.removeCompanions('-wal')
   await expectOutOfUse(shop)
@@ -120,7 +121,7 @@ test('once the log alone is removed, no write is acknowledged that others do not
 })
 
 test('once the shared file alone is removed, what another program writes is not lost', async () => {
-  await using shop = await startShop()
+  await using shop = await startReplaced()
   await shop.create(AFTER_BACKUP)
   shop.removeCompanions('-shm')
   using other = new Database(shop.file)
@@ -164,12 +165,7 @@ test('reads go on while a database that is closed waits for a statement, and the
   expect(await closed).toBe('closed')
 })
 
-interface Shop extends AsyncDisposable {
-  readonly service: Service
-  readonly api: Client
-  readonly folder: string
-  readonly file: string
-  readonly database: string
+interface ReplacedShop extends Shop {
   /** Has `BEFORE_BACKUP` products. */
   readonly backup: string
   readonly create: (products: number) => Promise<void>
@@ -182,14 +178,10 @@ interface Shop extends AsyncDisposable {
   readonly moveLog: () => void
 }
 
-async function startShop(flags = FLAGS): Promise<Shop> {
-  const open = new AsyncDisposableStack()
-  const folder = open.use(temporaryFolder())
-  const file = join(folder.path, 'shop.db')
-  const backup = join(folder.path, 'backup.db')
-  const database = `sqlite:${file}`
-  const service = open.use(await startService(database, { flags }))
-  const api = client(() => service.address)
+async function startReplaced(flags = FLAGS): Promise<ReplacedShop> {
+  const shop = await startShop({ flags })
+  const { api, file, folder, url } = shop
+  const backup = join(folder, 'backup.db')
   const create = async (products: number) => {
     await Promise.all(Array.from({ length: products }, () => api.create('/products/', sample.product)))
   }
@@ -197,13 +189,9 @@ async function startShop(flags = FLAGS): Promise<Shop> {
     for (const ending of endings) rmSync(file + ending)
   }
   await create(BEFORE_BACKUP)
-  expect(await run(['backup', '--database', database, backup])).toMatchObject({ status: 0 })
+  expect(await run(['backup', '--database', url, backup])).toMatchObject({ status: 0 })
   return {
-    service,
-    api,
-    folder: folder.path,
-    file,
-    database,
+    ...shop,
     backup,
     create,
     removeCompanions,
@@ -219,7 +207,6 @@ async function startShop(flags = FLAGS): Promise<Shop> {
       using other = new Database(file)
       other.run('PRAGMA wal_checkpoint(TRUNCATE)')
     },
-    [Symbol.asyncDispose]: () => open.disposeAsync(),
   }
 }
 

@@ -17,7 +17,7 @@ import {
   waitingForLocks,
 } from './connection.ts'
 import { isBusy } from './failure.ts'
-import { type CommitFigures, GroupCommit, WRITE_RETRY_MS, WRITE_WAIT_MAX_MS } from './group-commit.ts'
+import { GroupCommit, WRITE_RETRY_MS, WRITE_WAIT_MAX_MS } from './group-commit.ts'
 import { SqliteHistory } from './history.ts'
 import { LogRecord } from './log-record.ts'
 import { LogSize } from './log-size.ts'
@@ -26,10 +26,7 @@ import { ReadingThread } from './reading-thread.ts'
 import { openScans, type Scans } from './scans.ts'
 import { whenUnlocked } from './unlocked.ts'
 
-export interface SqliteFigures extends CommitFigures {
-  /** The size of the write-ahead log. */
-  readonly logBytes: number
-}
+export type SqliteFigures = SqliteDatabase['figures']
 
 /** A transaction on a connection of its own. */
 export interface SqliteTransaction {
@@ -72,8 +69,6 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #logSize: LogSize
   readonly #writes: GroupCommit
   readonly #writeSucceeds = writeTrial(() => this.write(() => this.#tryWrite()))
-  readonly #selectMigration: Statement
-  readonly #userVersion: Statement<{ user_version: number }, []>
   readonly #changeListeners: ChangeListener[] = []
   #scans: Scans | null = null
   #beside: ReadingThread | null = null
@@ -89,8 +84,6 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#connection = connection
     this.#begin = connection.prepare('BEGIN')
     this.#commit = connection.prepare('COMMIT')
-    this.#selectMigration = connection.prepare('SELECT name FROM migrations LIMIT 1')
-    this.#userVersion = connection.prepare('PRAGMA user_version')
     this.#dataVersion = connection.prepare('PRAGMA data_version')
     this.#commits = new Commits(connection)
     this.#log = new ChangeLog(connection, this.#commits)
@@ -121,7 +114,7 @@ export class SqliteDatabase implements AsyncDisposable {
     })
   }
 
-  get figures(): SqliteFigures {
+  get figures() {
     return { ...this.#writes.figures, logBytes: this.#logSize.bytes }
   }
 
@@ -222,7 +215,7 @@ export class SqliteDatabase implements AsyncDisposable {
   /** Resolves while reads and writes succeed; rejects with a `DatabaseUnavailableError`. Writes only if nothing else can tell. */
   async probe(): Promise<void> {
     this.#condition.mustLookWritable()
-    this.snapshot(() => this.#selectMigration.get())
+    this.snapshot(() => this.#connection.query('SELECT name FROM migrations LIMIT 1').get())
     await this.#condition.mustTakeWrites(this.#writeSucceeds)
   }
 
@@ -362,8 +355,8 @@ export class SqliteDatabase implements AsyncDisposable {
 
   /** Rewrites `user_version`, a header field that SQLite leaves to programs, with its current value. */
   #tryWrite(): void {
-    const version = this.#userVersion.get()?.user_version ?? 0
-    this.#connection.run(`PRAGMA user_version = ${version}`)
+    const found = this.#connection.query<{ user_version: number }, []>('PRAGMA user_version').get()
+    this.#connection.run(`PRAGMA user_version = ${found?.user_version ?? 0}`)
   }
 
   #changed(changes: readonly Change[] | 'unknown'): void {

@@ -2,7 +2,7 @@ import type { Database, Statement } from 'bun:sqlite'
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import { BusyError } from '../../limits/busy-error.ts'
 import { FairQueue } from '../../limits/fair-queue.ts'
-import { COUNTS, type Distribution, Histogram, SECONDS } from '../../metrics/histogram.ts'
+import { COUNTS, Histogram, SECONDS } from '../../metrics/histogram.ts'
 import { timedFromQueue } from '../../tracing/timeline.ts'
 import type { Change } from '../change.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
@@ -40,15 +40,6 @@ const GROUP_AMONG_READS_MS = 0.1
 const ACKNOWLEDGED_AT_ONCE = 8
 /** The weight of a commit in the running average of durations. */
 const COMMIT_WEIGHT = 1 / 8
-
-/** Counts of group commit: current, and since the start. */
-export interface CommitFigures {
-  /** Writes that wait for their group. */
-  readonly waiting: number
-  readonly groupSizes: Distribution
-  readonly commitSeconds: Distribution
-  readonly syncSeconds: Distribution
-}
 
 interface WaitingWrite {
   /** By `performance.now()`. */
@@ -111,8 +102,10 @@ export class GroupCommit {
     this.#release = connection.prepare('RELEASE write')
   }
 
-  get figures(): CommitFigures {
+  /** Counts: current, and since the start. */
+  get figures() {
     return {
+      /** Writes that wait for their group. */
       waiting: this.#waiting.length,
       groupSizes: this.#groupSizes,
       commitSeconds: this.#commitSeconds,

@@ -1,6 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { connect } from 'node:net'
 import { join } from 'node:path'
+import { sendLines } from '../../test/harness/raw-http.ts'
 import { startServer } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 
@@ -26,10 +26,10 @@ test("the chat's log has no complete id with which a turn could be read or stopp
     }
     await fetch(`${chat.address}/chatstream/${path}`, { method: 'HEAD' })
     await fetch(`${chat.address}/chat/${path}/stop`, { method: 'POST' })
-    await sendRaw(chat.address, `GET /x/../chat/${path} HTTP/1.1`)
-    await sendRaw(chat.address, `GET /ch%61t/${path} HTTP/1.1`)
-    await sendRaw(chat.address, `GET /chat//${path} HTTP/1.1`)
-    await sendRaw(chat.address, `GET /chatstream%2f${path}%2Fstatus HTTP/1.1`)
+    await sendLines(chat.address, `GET /x/../chat/${path} HTTP/1.1`, 'Host: h')
+    await sendLines(chat.address, `GET /ch%61t/${path} HTTP/1.1`, 'Host: h')
+    await sendLines(chat.address, `GET /chat//${path} HTTP/1.1`, 'Host: h')
+    await sendLines(chat.address, `GET /chatstream%2f${path}%2Fstatus HTTP/1.1`, 'Host: h')
   }
   await chat.stop()
   for (const id of ids) {
@@ -47,15 +47,3 @@ test("the chat's log has no complete id with which a turn could be read or stopp
   expect(chat.errors()).toContain('"/ch%61t/min…"')
   expect(chat.errors()).toContain('"/chatstream%2fmin…%2Fstatus"')
 })
-
-/** Sends a request line unchanged and waits until the connection is closed. */
-function sendRaw(address: string, requestLine: string): Promise<void> {
-  const { hostname, port } = new URL(address)
-  return new Promise(resolve => {
-    const socket = connect(Number(port), hostname)
-    socket.on('error', () => resolve())
-    socket.on('close', () => resolve())
-    socket.resume()
-    socket.write(`${requestLine}\r\nHost: ${hostname}\r\nConnection: close\r\n\r\n`)
-  })
-}

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'bun'
 import { type Client, client } from '../../test/harness/client.ts'
 import { QUICK_HASHES } from '../../test/harness/contract.ts'
-import { sendVerbatim } from '../../test/harness/raw-http.ts'
+import { sendLines } from '../../test/harness/raw-http.ts'
 import { sample } from '../../test/harness/samples.ts'
 import { run, type Service, startServer, startService } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
@@ -67,7 +67,7 @@ test('every answer tells browsers not to guess its type', async () => {
       nosniff: 'nosniff',
     })
   }
-  const refused = await sendVerbatim(shop.address, 'GET / HTTP/1.1\r\nHost: a:b\r\nConnection: close\r\n\r\n')
+  const refused = await sendLines(shop.address, 'GET / HTTP/1.1', 'Host: a:b')
   expect(refused.headers.get('X-Content-Type-Options')).toBe('nosniff')
 })
 

@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { spawnSync } from 'bun'
 import { type Client, client } from '../../test/harness/client.ts'
-import { sendVerbatim } from '../../test/harness/raw-http.ts'
+import { sendLines } from '../../test/harness/raw-http.ts'
 import { sample } from '../../test/harness/samples.ts'
 import { run, startService } from '../../test/harness/service.ts'
 import { type Shop, startShop } from '../../test/harness/shop.ts'
@@ -229,9 +229,10 @@ test('a server error is answered 500 without its cause, and the log has the caus
 
 test('a path cannot forge a line of the log', async () => {
   const before = shop.lines().length
-  await sendRaw(shop.service.address, 'GET /nowhere%0A{"level":"error","message":"forged"} HTTP/1.1')
-  await sendRaw(shop.service.address, 'GET /nowhere\u009b31m HTTP/1.0', '@^')
-  await sendRaw(shop.service.address, 'GET /nowhere\t"\\u000a{"level":"error"}\u0001 HTTP/1.1')
+  const { address } = shop.service
+  await sendLines(address, 'GET /nowhere%0A{"level":"error","message":"forged"} HTTP/1.1', 'Host: h')
+  await sendLines(address, 'GET /nowhere\u00c2\u009b31m HTTP/1.0', 'Host: @^')
+  await sendLines(address, 'GET /nowhere\t"\\u000a{"level":"error"}\u0001 HTTP/1.1', 'Host: h')
   await logged(shop)
   const lines = shop.lines().slice(before)
   expect(lines.filter(line => line.level !== 'info' || line.message === 'forged')).toEqual([])
@@ -251,7 +252,7 @@ test('a path is logged as it was sent, byte for byte, with and without a route',
     '/a/..\\b',
     '/users/..\\b',
   ]
-  for (const path of paths) await sendRaw(shop.service.address, `GET ${path}?secret HTTP/1.1`)
+  for (const path of paths) await sendLines(shop.service.address, `GET ${path}?secret HTTP/1.1`, 'Host: h')
   await shop.service.stop()
   expect(shop.lines().flatMap(({ path }) => path ?? [])).toEqual(expect.arrayContaining(paths))
 })
@@ -313,12 +314,6 @@ function breakTable({ file }: Shop, table: string): Disposable {
   }
   rename(table, `${table}_taken_away`)
   return { [Symbol.dispose]: () => rename(`${table}_taken_away`, table) }
-}
-
-/** Sends a request line unchanged and waits until the connection is closed. */
-function sendRaw(address: string, requestLine: string, host = 'localhost'): Promise<unknown> {
-  const request = `${requestLine}\r\nHost: ${host}\r\nConnection: close\r\n\r\n`
-  return sendVerbatim(address, Buffer.from(request).toString('latin1'))
 }
 
 /** Sends part of a request and leaves. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { type Client, client } from '../../test/harness/client.ts'
-import { sendVerbatim } from '../../test/harness/raw-http.ts'
+import { sendLines } from '../../test/harness/raw-http.ts'
 import { sample } from '../../test/harness/samples.ts'
 import { type Service, startServer, startService } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
@@ -29,7 +29,7 @@ afterAll(async () => {
 
 /** Sends a request line and headers unchanged. */
 function send(requestLine: string, ...headers: readonly string[]) {
-  return sendVerbatim(shop.address, `${[requestLine, ...headers, 'Connection: close'].join('\r\n')}\r\n\r\n`)
+  return sendLines(shop.address, requestLine, ...headers)
 }
 
 /** Targets written in another way that a URL parser turns into `/users/ID`. */
@@ -231,12 +231,10 @@ test('the access log names the path as it was requested, without its query', asy
     '/x%0Ay%22': '/x%0Ay%22',
     'http://h/users/2?secret': '/users/2',
   }
-  for (const [version, headers] of [
-    ['1.1', 'Host: shop.example\r\n'],
-    ['1.0', ''],
-  ]) {
+  for (const rest of [['HTTP/1.1', 'Host: shop.example'], ['HTTP/1.0']]) {
     for (const target of Object.keys(targets)) {
-      await sendVerbatim(logged.address, `GET ${target} HTTP/${version}\r\n${headers}Connection: close\r\n\r\n`)
+      const [version, ...headers] = rest
+      await sendLines(logged.address, `GET ${target} ${version}`, ...headers)
     }
   }
   await logged.stop()
@@ -252,10 +250,7 @@ test('the access log names the path as it was requested, without its query', asy
 test('the servers of pages also take the target as it was sent', async () => {
   for (const argv of [['breeds'], ['chat', '--database', databaseUrl]]) {
     await using server = await startServer([...argv, '--host', '127.0.0.1', '--port', '0'])
-    const status = async (requestLine: string, ...headers: readonly string[]) => {
-      const request = `${[requestLine, ...headers, 'Connection: close'].join('\r\n')}\r\n\r\n`
-      return (await sendVerbatim(server.address, request)).status
-    }
+    const status = async (...lines: readonly string[]) => (await sendLines(server.address, ...lines)).status
     expect(await status('GET /healthz HTTP/1.0')).toBe(200)
     expect(await status('GET / HTTP/1.0')).toBe(200)
     expect(await status('GET http://h HTTP/1.1', 'Host: h')).toBe(200)
@@ -291,7 +286,7 @@ test('an id of the chat may hold any character, each kept as it is', async () =>
       [...page.matchAll(/About .*? only/g)].map(([text]) => text),
     )
   }
-  const raw = await sendVerbatim(server.address, 'GET /chat/a\\b HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n')
+  const raw = await sendLines(server.address, 'GET /chat/a\\b HTTP/1.1', 'Host: h')
   expect(raw.status).toBe(404)
 })
 
@@ -300,8 +295,8 @@ test('with ALLOWED_HOSTS, a page reached under another name gets nothing', async
     environment: { ALLOWED_HOSTS: 'shop.example, Shop2.example' },
   })
   const status = async (host: string | null) => {
-    const line = host === null ? 'GET / HTTP/1.0' : `GET / HTTP/1.1\r\nHost: ${host}`
-    return (await sendVerbatim(server.address, `${line}\r\nConnection: close\r\n\r\n`)).status
+    const lines = host === null ? ['GET / HTTP/1.0'] : ['GET / HTTP/1.1', `Host: ${host}`]
+    return (await sendLines(server.address, ...lines)).status
   }
   for (const host of [
     'shop.example',

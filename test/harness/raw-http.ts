@@ -16,6 +16,11 @@ export async function sendVerbatim(address: string, request: string): Promise<Re
   return { status: Number(statusLine.split(' ')[1] ?? 0), headers, body: body.join('\r\n\r\n') }
 }
 
+/** Sends a request without a body whose line and headers are unchanged. */
+export function sendLines(address: string, ...lines: readonly string[]): Promise<Reply> {
+  return sendVerbatim(address, `${[...lines, 'Connection: close'].join('\r\n')}\r\n\r\n`)
+}
+
 /** Resolves to everything received until the server closes the connection, as Latin-1. */
 function exchange(address: string, request: string): Promise<string> {
   const { hostname, port } = new URL(address)

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { readFileSync, renameSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { client } from '../../test/harness/client.ts'
 import { withEachEngine } from '../../test/harness/contract.ts'
 import { citus, type Engine, sqlite } from '../../test/harness/engines.ts'
 import {
@@ -18,6 +17,7 @@ import { sharedServerUrl } from '../../test/harness/postgres/shared-server.ts'
 import { openTcpProxy } from '../../test/harness/postgres/tcp-proxy.ts'
 import { sample } from '../../test/harness/samples.ts'
 import { type Service, startService } from '../../test/harness/service.ts'
+import { type ServedShop, startShopOn } from '../../test/harness/shop.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { until } from '../../test/harness/until.ts'
 
@@ -25,23 +25,11 @@ setDefaultTimeout(120_000)
 
 const REQUESTS = 'stockroom_http_requests_total'
 
-interface Shop extends AsyncDisposable {
-  readonly service: Service
-  readonly api: ReturnType<typeof client>
-}
-
-async function startShop(engine: Engine, flags: readonly string[] = WITH_METRICS): Promise<Shop> {
-  const open = new AsyncDisposableStack()
-  const database = open.use(await engine.freshDatabase())
-  const service = open.use(await startService(database.url, { flags }))
-  return { service, api: client(() => service.address), [Symbol.asyncDispose]: () => open.disposeAsync() }
-}
-
 /** A service for all tests of a `describe`. */
-function sharedShop(engine: Engine, flags: readonly string[]): () => Shop {
-  let shop: Shop
+function sharedShop(engine: Engine, flags: readonly string[]): () => ServedShop {
+  let shop: ServedShop
   beforeAll(async () => {
-    shop = await startShop(engine, flags)
+    shop = await startShopOn(engine, { flags })
   })
   afterAll(() => shop[Symbol.asyncDispose]())
   return () => shop
@@ -137,7 +125,7 @@ withEachEngine('the metrics of the catalog', engine => {
 
 test('requests that are refused before they are read count under their route, with pages of other origins or without', async () => {
   for (const flags of [[], ['--cors-origins', 'https://shop.example']]) {
-    await using shop = await startShop(sqlite, [...WITH_METRICS, '--rate-limit', '1/h', ...flags])
+    await using shop = await startShopOn(sqlite, { flags: [...WITH_METRICS, '--rate-limit', '1/h', ...flags] })
     expect((await shop.api.get('/products/')).status).toBe(200)
     expect((await shop.api.get('/products/')).status).toBe(429)
     const { value } = await scrape(shop.service)
@@ -149,7 +137,7 @@ describe('the port for operators', () => {
   const shop = sharedShop(sqlite, [...WITH_METRICS, '--admin-allowed-hosts', 'metrics.internal'])
 
   test('is not there unless it is wanted, and its paths are never on the public port', async () => {
-    await using without = await startShop(sqlite, [])
+    await using without = await startShopOn(sqlite)
     expect(without.service.output()).not.toContain('operators')
     for (const service of [without.service, shop().service]) {
       for (const path of ['/metrics', '/status', '/status/events']) {
@@ -185,7 +173,7 @@ describe('the port for operators', () => {
 
   test('answers for the name that it listens on', async () => {
     // To the check, this short form of 127.0.0.1 is a name like any other.
-    await using named = await startShop(sqlite, ['--admin-port', '0', '--admin-host', '127.1'])
+    await using named = await startShopOn(sqlite, { flags: ['--admin-port', '0', '--admin-host', '127.1'] })
     const address = await adminAddress(named.service)
     const statusFor = async (Host: string) => (await fetch(`${address}/metrics`, { headers: { Host } })).status
     expect(await statusFor('127.1:9464')).toBe(200)
@@ -201,7 +189,7 @@ describe('the port for operators', () => {
   test('connections of clients are counted while they are open', async () => {
     if (process.platform !== 'linux') return
     // Its own service, as clients of other tests may keep their connections for a while.
-    await using shop = await startShop(sqlite)
+    await using shop = await startShopOn(sqlite, { flags: WITH_METRICS })
     const { hostname, port } = new URL(shop.service.address)
     const connections = async () => (await scrape(shop.service)).value('stockroom_http_connections')
     const before = await connections()
@@ -245,7 +233,7 @@ test('stockroom_ready is 0 while the file of the database is gone, with one proc
 test.skipIf(process.platform !== 'linux')(
   'the connections are listed once for all who read the metrics at a time',
   async () => {
-    await using shop = await startShop(sqlite)
+    await using shop = await startShopOn(sqlite, { flags: WITH_METRICS })
     const { processId, address } = shop.service
     const bytesRead = () => Number(/^rchar: (\d+)$/m.exec(readFileSync(`/proc/${processId}/io`, 'utf8'))?.[1])
     const readers = 50
@@ -312,7 +300,7 @@ test.skipIf(citus === null)(
   'reads on Citus count by their table and by whether they ask one shard or several',
   async () => {
     if (citus === null) throw new Error('there is no cluster')
-    await using shop = await startShop(citus)
+    await using shop = await startShopOn(citus, { flags: WITH_METRICS })
     const { api, service } = shop
     const id = await api.create('/products/', sample.product)
     const countOf = async (labels: Readonly<Record<string, string>>) =>

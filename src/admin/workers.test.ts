@@ -6,7 +6,8 @@ import { adminAddress, type Scrape, scrape, WITH_METRICS } from '../../test/harn
 import { childrenOf } from '../../test/harness/process-tree.ts'
 import { expectRefusal } from '../../test/harness/refusal.ts'
 import { sample } from '../../test/harness/samples.ts'
-import { run, type Service, startService } from '../../test/harness/service.ts'
+import { run, type Service } from '../../test/harness/service.ts'
+import { type ServedShop, startShopOn } from '../../test/harness/shop.ts'
 import { until } from '../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)
@@ -73,13 +74,8 @@ describe.skipIf(process.platform !== 'linux')('the metrics of several workers', 
   })
 })
 
-async function startShop(): Promise<AsyncDisposable & { readonly service: Service }> {
-  const open = new AsyncDisposableStack()
-  const database = open.use(await sqlite.freshDatabase())
-  const service = open.use(
-    await startService(database.url, { flags: ['--workers', '2', ...WITH_METRICS], environment: PROXY }),
-  )
-  return { service, [Symbol.asyncDispose]: () => open.disposeAsync() }
+function startShop(): Promise<ServedShop> {
+  return startShopOn(sqlite, { flags: ['--workers', '2', ...WITH_METRICS], environment: PROXY })
 }
 
 /** Asks over new connections, which the kernel spreads over the workers. */

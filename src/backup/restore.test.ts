@@ -15,12 +15,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { type Client, client } from '../../test/harness/client.ts'
+import { client } from '../../test/harness/client.ts'
 import { damage } from '../../test/harness/damage.ts'
 import { expectRefusal } from '../../test/harness/refusal.ts'
 import { sample } from '../../test/harness/samples.ts'
-import { run, type Service, startServer, startService } from '../../test/harness/service.ts'
-import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
+import { run, startServer, startService } from '../../test/harness/service.ts'
+import { type Shop, startShop } from '../../test/harness/shop.ts'
 import { APPLICATION_ID } from '../database/sqlite/connection.ts'
 
 setDefaultTimeout(120_000)
@@ -33,7 +33,7 @@ const BEFORE_BACKUP = 3
 const AFTER_BACKUP = 2
 
 test('restore puts a backup in place of a database whose service was killed, and keeps the old one with what was in its log', async () => {
-  await using shop = await startShop()
+  await using shop = await startBackedUp()
   await shop.service.stop('SIGKILL')
   expect(statSync(`${shop.file}-wal`).size).toBeGreaterThan(0)
   const { status, output, errors } = await shop.restore()
@@ -41,7 +41,7 @@ test('restore puts a backup in place of a database whose service was killed, and
   expect(output).toContain(shop.kept())
   expect(productsIn(shop.kept())).toBe(BEFORE_BACKUP + AFTER_BACKUP)
   expect(existsSync(`${shop.file}-wal`)).toBe(false)
-  await using again = await startService(shop.database, { flags: FLAGS })
+  await using again = await startService(shop.url, { flags: FLAGS })
   const api = client(() => again.address)
   expect((await api.get('/products/')).body).toHaveLength(BEFORE_BACKUP)
   const made = await api.create('/products/', sample.product)
@@ -49,11 +49,11 @@ test('restore puts a backup in place of a database whose service was killed, and
 })
 
 test.skipIf(!CAN_TRACE)('restore removes nothing beside the new database once others can open it', async () => {
-  await using shop = await startShop()
+  await using shop = await startBackedUp()
   await shop.service.stop()
   const file = join(shop.folder, 'calls')
   const through = ['strace', '-D', '-f', '-qq', '-o', file, '-e', 'trace=unlink,unlinkat,rename,renameat,renameat2']
-  expect(await run(['restore', '--database', shop.database, shop.backup], { through })).toMatchObject({ status: 0 })
+  expect(await run(['restore', '--database', shop.url, shop.backup], { through })).toMatchObject({ status: 0 })
   const calls = readFileSync(file, 'utf8').split('\n')
   const placed = calls.findLastIndex(call => call.includes('rename') && call.includes('shop.db"'))
   expect(placed).toBeGreaterThan(0)
@@ -62,7 +62,7 @@ test.skipIf(!CAN_TRACE)('restore removes nothing beside the new database once ot
 })
 
 test('restore refuses while a service has the database open, names it where the system tells, and changes nothing', async () => {
-  await using shop = await startShop()
+  await using shop = await startBackedUp()
   const refused = await shop.restore()
   expectRefusal(refused, { status: 1, reason: /shop\.db is in use by (another )?process.*stop everything/ })
   if (process.platform === 'linux') expect(refused.errors).toContain(`process ${shop.service.processId} (`)
@@ -72,8 +72,8 @@ test('restore refuses while a service has the database open, names it where the 
 })
 
 test('restore refuses while a forgotten chat or another program has the database open', async () => {
-  await using shop = await startShop()
-  await using chat = await startServer(['chat', '--host', '127.0.0.1', '--port', '0', '--database', shop.database])
+  await using shop = await startBackedUp()
+  await using chat = await startServer(['chat', '--host', '127.0.0.1', '--port', '0', '--database', shop.url])
   await shop.service.stop()
   expectRefusal(await shop.restore(), { status: 1, reason: /shop\.db is in use/ })
   await chat.stop()
@@ -87,7 +87,7 @@ test('restore refuses while a forgotten chat or another program has the database
 })
 
 test('restore refuses while a process has a file open over which a backup was copied', async () => {
-  await using shop = await startShop()
+  await using shop = await startBackedUp()
   for (const companion of ['-wal', '-shm']) rmSync(shop.file + companion)
   copyFileSync(shop.backup, shop.file)
   expectRefusal(await shop.restore(), { status: 1, reason: /shop\.db is in use/ })
@@ -97,7 +97,7 @@ test('restore refuses while a process has a file open over which a backup was co
 })
 
 test('restore refuses what is no sound backup, and changes nothing', async () => {
-  await using shop = await startShop()
+  await using shop = await startBackedUp()
   await shop.service.stop()
   const before = readFileSync(shop.file)
   const backup = readFileSync(shop.backup)
@@ -154,7 +154,7 @@ test('restore refuses what is no sound backup, and changes nothing', async () =>
 })
 
 test('restore replaces a damaged database, and keeps it', async () => {
-  await using shop = await startShop()
+  await using shop = await startBackedUp()
   await shop.service.stop()
   writeFileSync(shop.file, 'Buy milk.\n'.repeat(1_000))
   expect(await shop.restore()).toMatchObject({ status: 0, errors: '' })
@@ -163,7 +163,7 @@ test('restore replaces a damaged database, and keeps it', async () => {
 })
 
 test('restore makes a missing database that only its owner can read, whatever log lies there', async () => {
-  await using shop = await startShop()
+  await using shop = await startBackedUp()
   await shop.service.stop('SIGKILL')
   rmSync(shop.file)
   chmodSync(shop.backup, 0o644)
@@ -176,7 +176,7 @@ test('restore makes a missing database that only its owner can read, whatever lo
 test.skipIf(process.getuid?.() !== 0)(
   'restore by root makes a missing database for the owner of its folder, and leaves the owner of another as it was',
   async () => {
-    await using shop = await startShop()
+    await using shop = await startBackedUp()
     await shop.service.stop()
     rmSync(shop.file)
     const ownerOfFile = () => [statSync(shop.file).uid, statSync(shop.file).gid]
@@ -190,7 +190,7 @@ test.skipIf(process.getuid?.() !== 0)(
 )
 
 test('restore leaves the mode of the database as it was', async () => {
-  await using shop = await startShop()
+  await using shop = await startBackedUp()
   await shop.service.stop()
   chmodSync(shop.file, 0o640)
   expect(await shop.restore()).toMatchObject({ status: 0, errors: '' })
@@ -198,7 +198,7 @@ test('restore leaves the mode of the database as it was', async () => {
 })
 
 test('restore takes a backup that nobody may write to, and says in one line if there is no place for it', async () => {
-  await using shop = await startShop()
+  await using shop = await startBackedUp()
   await shop.service.stop()
   chmodSync(shop.backup, 0o400)
   expect(await shop.restore()).toMatchObject({ status: 0, errors: '' })
@@ -209,7 +209,7 @@ test('restore takes a backup that nobody may write to, and says in one line if t
 })
 
 test('restore does not put a file in place of a link that leads nowhere', async () => {
-  await using shop = await startShop()
+  await using shop = await startBackedUp()
   await shop.service.stop()
   rmSync(shop.file)
   symlinkSync(join(shop.folder, 'lost.db'), shop.file)
@@ -223,12 +223,7 @@ test('restore says what to use for PostgreSQL', async () => {
   expectRefusal(refused, { status: 2, reason: /pg_restore/ })
 })
 
-interface Shop extends AsyncDisposable {
-  readonly service: Service
-  readonly api: Client
-  readonly folder: string
-  readonly file: string
-  readonly database: string
+interface BackedUp extends Shop {
   readonly backup: string
   readonly restore: () => ReturnType<typeof run>
   /** The path of the database that was replaced. */
@@ -238,28 +233,20 @@ interface Shop extends AsyncDisposable {
 }
 
 /** The database has `AFTER_BACKUP` products more than the backup. */
-async function startShop(): Promise<Shop> {
-  const open = new AsyncDisposableStack()
-  const folder = open.use(temporaryFolder()).path
-  const [file, backup] = [join(folder, 'shop.db'), join(folder, 'backup.db')]
-  const database = `sqlite:${file}`
-  const service = open.use(await startService(database, { flags: FLAGS }))
-  const api = client(() => service.address)
+async function startBackedUp(): Promise<BackedUp> {
+  const shop = await startShop({ flags: FLAGS })
+  const { api, folder, url } = shop
+  const backup = join(folder, 'backup.db')
   for (let made = 0; made < BEFORE_BACKUP; made += 1) await api.create('/products/', sample.product)
-  expect(await run(['backup', '--database', database, backup])).toMatchObject({ status: 0 })
+  expect(await run(['backup', '--database', url, backup])).toMatchObject({ status: 0 })
   for (let made = 0; made < AFTER_BACKUP; made += 1) await api.create('/products/', sample.product)
   const files = () => readdirSync(folder).sort()
   return {
-    service,
-    api,
-    folder,
-    file,
-    database,
+    ...shop,
     backup,
-    restore: () => run(['restore', '--database', database, backup]),
+    restore: () => run(['restore', '--database', url, backup]),
     kept: () => join(folder, files().find(name => /^shop\.db\.replaced-[^-]+-[^-]+-[^-]+$/.test(name)) ?? 'none'),
     files,
-    [Symbol.asyncDispose]: () => open.disposeAsync(),
   }
 }
 

@@ -1,11 +1,11 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { startChatServer } from '../../test/harness/chat/chat-server.ts'
-import { type Client, client } from '../../test/harness/client.ts'
-import { type Engine, postgres, sqlite } from '../../test/harness/engines.ts'
+import { postgres, sqlite } from '../../test/harness/engines.ts'
 import { type Collector, startCollector } from '../../test/harness/peers/collector.ts'
 import { expectRefusal } from '../../test/harness/refusal.ts'
 import { sample } from '../../test/harness/samples.ts'
-import { run, type Service, startServer, startService } from '../../test/harness/service.ts'
+import { run, startServer } from '../../test/harness/service.ts'
+import { startShopOn } from '../../test/harness/shop.ts'
 
 setDefaultTimeout(120_000)
 
@@ -24,7 +24,9 @@ const STOP_MAX_MS = 3_000
 
 test('a request is exported as a span of its route, in the trace of its caller, with where its time went', async () => {
   await using collector = startCollector()
-  await using shop = await startShop(sqlite, { ...collector.environment, OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=shop' })
+  await using shop = await startShopOn(sqlite, {
+    environment: { ...collector.environment, OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=shop' },
+  })
   const created = await shop.api.send('/users/', {
     method: 'POST',
     body: JSON.stringify(sample.user),
@@ -64,7 +66,9 @@ test('a request is exported as a span of its route, in the trace of its caller, 
 
 test('a request without a trace begins one, errors of the client are no failures, and health checks are left out', async () => {
   await using collector = startCollector()
-  await using shop = await startShop(sqlite, { ...collector.environment, OTEL_SERVICE_NAME: 'garden' })
+  await using shop = await startShopOn(sqlite, {
+    environment: { ...collector.environment, OTEL_SERVICE_NAME: 'garden' },
+  })
   await shop.api.get('/healthz')
   await shop.api.get('/readyz')
   await shop.api.get('/products/7')
@@ -96,7 +100,7 @@ test('a collector that is down, refuses or never answers disturbs no request, an
   await using silent = startCollector(() => never.promise)
   const down = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }
   for (const environment of [refusing.environment, silent.environment, down]) {
-    await using shop = await startShop(sqlite, environment)
+    await using shop = await startShopOn(sqlite, { environment })
     // More than a batch.
     const answers = await Promise.all(Array.from({ length: 600 }, () => shop.api.get('/products/')))
     expect(answers.filter(({ status }) => status !== 200)).toEqual([])
@@ -138,7 +142,7 @@ test('the breed page exports spans, too', async () => {
 
 test('on PostgreSQL, statements of a sampled trace are parts of the span of the request', async () => {
   await using collector = startCollector()
-  await using shop = await startShop(postgres, collector.environment)
+  await using shop = await startShopOn(postgres, { environment: collector.environment })
   expect((await shop.api.get('/products/', SAMPLED)).status).toBe(200)
   await shop.service.stop()
   const span = await collector.span('GET /products/')
@@ -147,7 +151,7 @@ test('on PostgreSQL, statements of a sampled trace are parts of the span of the 
 })
 
 test('the access log names the trace of a request', async () => {
-  await using shop = await startShop(sqlite, {})
+  await using shop = await startShopOn(sqlite)
   await shop.api.get('/products/', SAMPLED)
   await shop.api.get('/users/')
   await shop.service.stop()
@@ -157,7 +161,7 @@ test('the access log names the trace of a request', async () => {
 })
 
 test('a slow request is logged with where its time went', async () => {
-  await using shop = await startShop(sqlite, { SLOW_MS: '10', ACCESS_LOG: 'off' })
+  await using shop = await startShopOn(sqlite, { environment: { SLOW_MS: '10', ACCESS_LOG: 'off' } })
   const headers = { ...JSON_HEADERS, ...SAMPLED }
   await shop.api.send('/users/', { method: 'POST', body: JSON.stringify(sample.user), headers })
   await shop.service.stop()
@@ -208,23 +212,10 @@ test('a wrong setting of OpenTelemetry stops the program', async () => {
   }
 })
 
-interface Shop extends AsyncDisposable {
-  readonly url: string
-  readonly service: Service
-  readonly api: Client
-}
-
-async function startShop(engine: Engine, environment: Record<string, string>): Promise<Shop> {
-  const open = new AsyncDisposableStack()
-  const { url } = open.use(await engine.freshDatabase())
-  const service = open.use(await startService(url, { environment }))
-  return { url, service, api: client(() => service.address), [Symbol.asyncDispose]: () => open.disposeAsync() }
-}
-
 /** Whether requests with these headers are exported, each. */
 async function exportedWith(settings: Record<string, string>, requests: readonly Record<string, string>[]) {
   await using collector: Collector = startCollector()
-  await using shop = await startShop(sqlite, { ...collector.environment, ...settings })
+  await using shop = await startShopOn(sqlite, { environment: { ...collector.environment, ...settings } })
   for (const [index, headers] of requests.entries()) await shop.api.get(`/products/${index}`, headers)
   await shop.service.stop()
   const paths = collector.spans().map(({ attributes }) => attributes['url.path'])

@@ -23,7 +23,7 @@ export const sqlite: Engine = {
   freshDatabase: async () => {
     const folder = temporaryFolder()
     return {
-      url: `sqlite:${join(folder.path, 'stockroom.db')}`,
+      url: `sqlite:${join(folder.path, 'shop.db')}`,
       [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
     }
   },

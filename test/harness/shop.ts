@@ -1,31 +1,39 @@
-import { join } from 'node:path'
+import { dirname } from 'node:path'
 import { type Client, client } from './client.ts'
+import { type Engine, sqlite } from './engines.ts'
 import { type Service, startService } from './service.ts'
-import { temporaryFolder } from './temporary-folder.ts'
 
-/** A service on a new SQLite file, and a client of it. */
-export interface Shop extends AsyncDisposable {
+/** A service on a database of its own, and a client of it. */
+export interface ServedShop extends AsyncDisposable {
+  readonly url: string
   readonly service: Service
   readonly api: Client
-  readonly folder: string
-  readonly file: string
-  readonly url: string
   /** The complete lines of the log so far. */
   readonly lines: () => Record<string, unknown>[]
 }
 
-export async function startShop(options: Parameters<typeof startService>[1] = {}): Promise<Shop> {
+/** The same on a SQLite file. */
+export interface Shop extends ServedShop {
+  readonly folder: string
+  readonly file: string
+}
+
+type Options = Parameters<typeof startService>[1]
+
+export async function startShop(options?: Options): Promise<Shop> {
+  const shop = await startShopOn(sqlite, options)
+  const file = shop.url.slice('sqlite:'.length)
+  return { ...shop, folder: dirname(file), file }
+}
+
+export async function startShopOn(engine: Engine, options?: Options): Promise<ServedShop> {
   const open = new AsyncDisposableStack()
-  const folder = open.use(temporaryFolder()).path
-  const file = join(folder, 'shop.db')
-  const url = `sqlite:${file}`
+  const { url } = open.use(await engine.freshDatabase())
   const service = open.use(await startService(url, options))
   return {
+    url,
     service,
     api: client(() => service.address),
-    folder,
-    file,
-    url,
     lines: () =>
       service
         .errors()

@@ -7,6 +7,7 @@ import { onOneEngine, withEachEngine } from '../../../test/harness/contract.ts'
 import { type Engine, sqlite } from '../../../test/harness/engines.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { type Service, startService } from '../../../test/harness/service.ts'
+import { type ServedShop, startShopOn } from '../../../test/harness/shop.ts'
 
 setDefaultTimeout(120_000)
 
@@ -19,18 +20,8 @@ function notNew(line: number) {
   return { loc: ['body', line, 'id'], type: 'value_error', msg: 'Value error, an id must be above every id so far' }
 }
 
-async function startShop(engine: Engine, flags: readonly string[] = []) {
-  const database = await engine.freshDatabase()
-  const service = await startService(database.url, { flags: ['--access-log', 'off', ...flags] })
-  return {
-    url: database.url,
-    api: client(() => service.address),
-    service,
-    [Symbol.asyncDispose]: async () => {
-      await service[Symbol.asyncDispose]()
-      await database[Symbol.asyncDispose]()
-    },
-  }
+function startShop(engine: Engine, flags: readonly string[] = []): Promise<ServedShop> {
+  return startShopOn(engine, { flags: ['--access-log', 'off', ...flags] })
 }
 
 function post(api: Client, path: string, lines: readonly unknown[], type = NDJSON) {
@@ -39,7 +30,7 @@ function post(api: Client, path: string, lines: readonly unknown[], type = NDJSO
 }
 
 withEachEngine('NDJSON', engine => {
-  let shop: Awaited<ReturnType<typeof startShop>>
+  let shop: ServedShop
   let api: Client
   beforeAll(async () => {
     shop = await startShop(engine)

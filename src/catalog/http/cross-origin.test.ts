@@ -5,7 +5,7 @@ import { client } from '../../../test/harness/client.ts'
 import { onOneEngine } from '../../../test/harness/contract.ts'
 import { sqlite } from '../../../test/harness/engines.ts'
 import { sample } from '../../../test/harness/samples.ts'
-import { startService } from '../../../test/harness/service.ts'
+import { type ServedShop, startShopOn } from '../../../test/harness/shop.ts'
 
 setDefaultTimeout(120_000)
 
@@ -25,8 +25,8 @@ onOneEngine('without CORS_ORIGINS', api => {
 })
 
 describe('a service that pages of two origins may call', () => {
-  let shop: Shop
-  const api = client(() => shop.address)
+  let shop: ServedShop
+  const api = client(() => shop.service.address)
   beforeAll(async () => {
     shop = await startShop('https://shop.example,http://localhost:3000')
   })
@@ -133,7 +133,7 @@ describe('a service that pages of two origins may call', () => {
 
 test('with CORS_ORIGINS=*, a page of any origin may read an answer', async () => {
   await using shop = await startShop('*')
-  const api = client(() => shop.address)
+  const { api } = shop
   for (const origin of ['https://shop.example', 'https://other.example']) {
     const { headers } = await api.get('/products/', { Origin: origin })
     expect(headers.get('Access-Control-Allow-Origin'), origin).toBe('*')
@@ -164,14 +164,7 @@ function corsHeaders(headers: Headers): string[] {
   return [...headers.keys()].filter(name => name.startsWith('access-control-'))
 }
 
-interface Shop extends AsyncDisposable {
-  readonly address: string
-}
-
 /** A service that pages of these origins may call; the engine makes no difference. */
-async function startShop(origins: string): Promise<Shop> {
-  const open = new AsyncDisposableStack()
-  const database = open.use(await sqlite.freshDatabase())
-  const { address } = open.use(await startService(database.url, { environment: { CORS_ORIGINS: origins } }))
-  return { address, [Symbol.asyncDispose]: () => open.disposeAsync() }
+function startShop(origins: string): Promise<ServedShop> {
+  return startShopOn(sqlite, { environment: { CORS_ORIGINS: origins } })
 }

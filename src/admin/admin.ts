@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { systemClock, within } from '../clock.ts'
-import { EventLoopLag } from '../metrics/event-loop.ts'
+import { measureEventLoop } from '../metrics/event-loop.ts'
 import { EXPOSITION_TYPE, exposition } from '../metrics/exposition.ts'
 import { type Family, gauge } from '../metrics/family.ts'
 import { processFamilies } from '../metrics/process.ts'
@@ -41,7 +41,7 @@ export function countingAdmin(settings: AdminSettings, serving: ServingProcess):
   // Before anything listens.
   if (!serving.showMetrics && port !== 0) requireFreePort(host, port, OPERATOR_PORT_FLAG)
   const requests = new RequestMetrics()
-  const lag = new EventLoopLag()
+  const lag = measureEventLoop()
   return {
     observers: [requests],
     show: ({ server, probe, families: ofPart = () => [] }) => {
@@ -49,7 +49,7 @@ export function countingAdmin(settings: AdminSettings, serving: ServingProcess):
         ...requests.families(),
         ...serverFamilies(server),
         ...ofPart(),
-        lag.family(),
+        lag(),
         ...processFamilies(),
       ]
       if (!serving.showMetrics) return showMetrics(settings, { families, port: server.port, probe })

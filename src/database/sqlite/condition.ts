@@ -1,13 +1,11 @@
 import type { Database } from 'bun:sqlite'
-import { accessSync, type BigIntStats, constants as modes, statfsSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { accessSync, constants as modes } from 'node:fs'
 import { getLogger } from '@logtape/logtape'
 import { errorMessage } from '../../program/error-message.ts'
 import { DatabaseDamagedError, DatabaseReplacedError, DatabaseUnavailableError } from '../errors.ts'
 import type { writeTrial } from '../write-trial.ts'
-import { companionFile, hasMoved } from './connection.ts'
-import { Directory } from './directory.ts'
-import { isBusy, translated } from './failure.ts'
+import { freeBytes, isBusy, translated } from './failure.ts'
+import { watchPlaces } from './places.ts'
 
 const log = getLogger(['stockroom', 'database'])
 
@@ -20,21 +18,12 @@ const LITTLE_SPACE_BYTES = 16_777_216
 /** After a failed write, a disk with less free space than this counts as full, because the next large write would fail. */
 const SPACE_MIN_BYTES = 262_144
 
-/** A file by its name, as it was when SQLite opened it. */
-interface OpenedFile {
-  readonly path: string
-  readonly opened: BigIntStats
-}
-
 /**
  * Tracks problems with the file. Damage and a replaced database count until the process ends; other problems may pass.
  */
 export class FileCondition {
-  readonly #connection: Database
   readonly #path: string
-  /** The write-ahead log and the file that connections share. */
-  readonly #companions: readonly OpenedFile[]
-  readonly #directory: Directory
+  readonly #places: ReturnType<typeof watchPlaces>
   readonly #isLogLost: () => boolean
   #damage: DatabaseDamagedError | null = null
   /** Whether the disk has lost a part of the log. */
@@ -52,14 +41,9 @@ export class FileCondition {
    * found that the disk lost a part of the log.
    */
   constructor(connection: Database, path: string, isLogLost: () => boolean) {
-    this.#connection = connection
     this.#path = path
     this.#isLogLost = isLogLost
-    this.#companions = (['-wal', '-shm'] as const).map(ending => {
-      const path = companionFile(connection, ending)
-      return { path, opened: statSync(path, { bigint: true }) }
-    })
-    this.#directory = new Directory(dirname(companionFile(connection, '-wal')))
+    this.#places = watchPlaces(connection)
     process.once('exit', this.#leave)
   }
 
@@ -144,8 +128,8 @@ export class FileCondition {
    * and the connection must not even be closed, because SQLite would move its log into the new database.
    */
   findReplaced(): DatabaseReplacedError | null {
-    if (this.#replaced || this.#areInPlace()) return this.#replaced
-    const lost = this.#companions.find(file => !isInPlace(file))?.path
+    if (this.#replaced || this.#places.areInPlace()) return this.#replaced
+    const lost = this.#places.lostCompanion()
     if (lost !== undefined) {
       this.#replaced = new DatabaseReplacedError(lost)
       log.error(
@@ -160,7 +144,7 @@ export class FileCondition {
   /** Throws if one of the files was deleted, moved or replaced: SQLite would go on writing into the lost file. */
   mustBeInPlace(): void {
     this.mustBeOpen()
-    if (!this.#replaced && this.#areInPlace()) {
+    if (!this.#replaced && this.#places.areInPlace()) {
       this.#inPlaceUntil = performance.now() + IN_PLACE_MS
       return
     }
@@ -184,7 +168,7 @@ export class FileCondition {
     } catch (error) {
       throw new DatabaseUnavailableError('the database cannot be written to', { cause: error })
     }
-    if (this.#failedAt !== null && this.#freeBytes() < SPACE_MIN_BYTES) {
+    if (this.#failedAt !== null && freeBytes(this.#path) < SPACE_MIN_BYTES) {
       throw new DatabaseUnavailableError('the disk of the database is full')
     }
   }
@@ -197,7 +181,7 @@ export class FileCondition {
       throw new DatabaseUnavailableError('writes wait in vain for another program that holds the write lock')
     }
     const failedAt = this.#failedAt
-    if (failedAt === null && this.#freeBytes() >= LITTLE_SPACE_BYTES) return
+    if (failedAt === null && freeBytes(this.#path) >= LITTLE_SPACE_BYTES) return
     await writeSucceeds(failedAt ?? Number.NEGATIVE_INFINITY)
     if (this.#failedAt === failedAt) this.#failedAt = null
   }
@@ -216,19 +200,4 @@ export class FileCondition {
   readonly #leave = () => {
     if (this.mustStayOpen()) process.kill(process.pid, 'SIGKILL')
   }
-
-  #areInPlace(): boolean {
-    return this.#directory.hasFilesInPlace(() => this.#companions.every(isInPlace) && !hasMoved(this.#connection))
-  }
-
-  #freeBytes(): number {
-    const { bavail, bsize } = statfsSync(this.#path)
-    return bavail * bsize
-  }
-}
-
-/** Nothing else gets the inode while SQLite has the file open. */
-function isInPlace({ path, opened }: OpenedFile): boolean {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
-  return found !== undefined && found.ino === opened.ino && found.dev === opened.dev
 }

@@ -61,12 +61,13 @@ function causeOf({ code = '', message }: SQLiteError, folder: string): string {
   return message
 }
 
-function freeBytes(folder: string): number {
+/** The free space of the disk that has the file or folder. */
+export function freeBytes(path: string): number {
   try {
-    const { bavail, bsize } = statfsSync(folder)
+    const { bavail, bsize } = statfsSync(path)
     return bavail * bsize
   } catch {
-    // The folder may be gone, too.
+    // It may be gone, too.
     return Number.POSITIVE_INFINITY
   }
 }

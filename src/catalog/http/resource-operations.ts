@@ -14,6 +14,9 @@ import { notFound, representationResponse, writtenResponse } from './responses.t
 /** Time limit, because a resource may be deleted with millions of items. An idle connection is closed sooner. */
 const DELETE_TIMEOUT_SECONDS = 120
 
+const READS_CUT =
+  'Reads it. It shows at most 100 items of its array, whose JSON has at most 1,048,576 characters unless it is one item.'
+
 /** One kind of resource, as its operations show it. */
 interface Kind<Row extends Values> {
   readonly resource: StoredResource<Row>
@@ -37,6 +40,7 @@ interface Updated<Body extends z.ZodObject> {
   readonly method: 'put' | 'patch'
   readonly body: Body
   readonly specifiedBody?: z.ZodObject
+  readonly description?: string
 }
 
 /**
@@ -108,6 +112,7 @@ export function resourceOperations<Row extends Values>(
         catalog,
         {
           ...{ ...one, name, method: 'get', query: z.object(fieldsParameter(resource)) },
+          ...(restOf && { description: READS_CUT }),
           chosen,
           absent: [resource.name],
         },
@@ -123,12 +128,12 @@ export function resourceOperations<Row extends Values>(
     /** Sets the values that `valuesOf` returns; `null` if there is no such resource. */
     update<Body extends z.ZodObject>(
       name: string,
-      { method, body, specifiedBody }: Updated<Body>,
+      updated: Updated<Body>,
       valuesOf: (body: z.output<Body>, id: number, scope: RequestScope) => Awaitable<Update<Row> | null>,
     ): void {
       operation(
         catalog,
-        { ...one, name, method, body, specifiedBody, absent: [resource.name, ...referred(body)] },
+        { ...one, ...updated, name, absent: [resource.name, ...referred(updated.body)] },
         ({ path, body }, scope) => {
           const id = idOf(path)
           const expected = expectedRevisions(scope.request)

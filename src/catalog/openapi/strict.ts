@@ -54,11 +54,6 @@ const ACTIONS = {
   delete: 'Deletes it, and answers with it as it was just before.',
 } as const
 
-const OF_ARRAY =
-  ' It shows at most 100 items of its array, whose JSON has at most 1,048,576 characters unless it is one item.'
-
-const OF_FLAGS = ' A flag that is left out keeps its value.'
-
 /** `/openapi.strict.json`: the operations of `/openapi.json` from the same contracts, and further ones, with every rule, header and status. */
 export function strictDescription(contracts: readonly AnyContract[], access: Access | null): string {
   const { openapi, info, paths, components } = openApi(contracts.map(contract => strictOperation(contract, access)))
@@ -95,7 +90,7 @@ export function strictDescription(contracts: readonly AnyContract[], access: Acc
 function strictOperation(contract: AnyContract, access: Access | null): RouteConfig {
   const { method, path, query, body, absent, lines, chosen, streams } = contract
   const response = chosen ? z.union([contract.response, chosen]) : contract.response
-  const action = contract.description ?? actionOf(contract)
+  const action = contract.description ?? ACTIONS[method]
   const required = securityOf(contract, access)
   const isRead = method === 'get'
   const isCached = isRead && streams === undefined
@@ -181,23 +176,6 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
       503: { $ref: '#/components/responses/Unavailable' },
     },
   }
-}
-
-/** Says what the operation does, and which rules its resource has. */
-function actionOf({ method, response, body }: AnyContract): string {
-  if (method === 'get' && membersOf(response).some(isArray)) return ACTIONS.get + OF_ARRAY
-  if (method === 'patch' && membersOf(body).some(schema => schema instanceof z.ZodOptional))
-    return ACTIONS.patch + OF_FLAGS
-  return ACTIONS[method]
-}
-
-function membersOf(schema: z.ZodType): unknown[] {
-  return schema instanceof z.ZodObject ? Object.values(schema.shape) : []
-}
-
-function isArray(schema: unknown): boolean {
-  const isWrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodDefault
-  return isWrapped ? isArray(schema.unwrap()) : schema instanceof z.ZodArray
 }
 
 const FROM_LINES = ' Or, from lines of NDJSON, many: all of them, or none.'

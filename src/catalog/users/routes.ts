@@ -29,7 +29,10 @@ export function addUsers(
   find('read_user')
   update(
     'update_user',
-    { method: 'patch', body: UserUpdate, specifiedBody: UserCreate },
+    {
+      ...{ method: 'patch', body: UserUpdate, specifiedBody: UserCreate },
+      description: 'Sets all its fields. A flag that is left out keeps its value.',
+    },
     async ({ password, ...user }, id, { request }) => {
       if (password === PASSWORD_MASK) return user
       // Hashing takes far longer than this check.

@@ -131,23 +131,25 @@ function queryReader<Schema extends z.ZodObject>(schema: Schema) {
   }
 }
 
-/** Parses the text of each parameter. Text that is not of the parameter's type stays text, and the schema rejects it. */
+/** For each parameter. */
 type Parsers = ReadonlyMap<string, Parser>
 
-interface Parser {
-  readonly parse: (text: string) => string | number
-  readonly isList: boolean
-}
+/**
+ * Parses the text of a parameter; `before` is what the same one gave before. Text that is not of the parameter's type stays text,
+ * and the schema rejects it.
+ */
+type Parser = (text: string, before?: unknown) => unknown
 
 function parsersOf(schema: z.ZodObject): Parsers {
-  const fields = Object.entries<z.core.$ZodType>(schema.shape)
-  return new Map(fields.map(([name, field]) => [name, { parse: parserOf(field), isList: isList(field) }]))
+  return new Map(Object.entries<z.core.$ZodType>(schema.shape).map(([name, field]) => [name, parserOf(field)]))
 }
 
-function parserOf(schema: z.core.$ZodType): Parser['parse'] {
-  const numbers = numbersOf(schema)
-  if (numbers === null) return text => text
-  return numbers === 'integers' ? spelledInteger : spelledNumber
+/** If a parameter is given twice, the last one counts, as in FastAPI; those of a list are joined. */
+function parserOf(field: z.core.$ZodType): Parser {
+  const numbers = numbersOf(field)
+  const parse = numbers === 'integers' ? spelledInteger : numbers === 'all' ? spelledNumber : String
+  if (!isList(field)) return text => parse(text)
+  return (text, before) => [...(Array.isArray(before) ? before : []), ...text.split(',').map(item => parse(item))]
 }
 
 function readFields<Schema extends z.ZodType>(
@@ -165,24 +167,17 @@ function pathFields(parameters: Readonly<Record<string, string>>, parsers: Parse
   const fields: Record<string, unknown> = {}
   for (const name in parameters) {
     const value = parameters[name] ?? ''
-    fields[name] = parsers.get(name)?.parse(value.includes('%') ? decodeURIComponent(value) : value)
+    fields[name] = parsers.get(name)?.(value.includes('%') ? decodeURIComponent(value) : value)
   }
   return fields
 }
 
-/**
- * Ignores parameters that the operation does not have. If one is given twice, the last one counts, as in FastAPI; those of a list
- * are joined.
- */
+/** Ignores parameters that the operation does not have. */
 function queryFields(query: string, parsers: Parsers): Record<string, unknown> {
   const fields: Record<string, unknown> = {}
   for (const [name, value] of new URLSearchParams(query)) {
-    const parser = parsers.get(name)
-    if (!parser) continue
-    const before = fields[name]
-    fields[name] = parser.isList
-      ? [...(Array.isArray(before) ? before : []), ...value.split(',').map(parser.parse)]
-      : parser.parse(value)
+    const parse = parsers.get(name)
+    if (parse) fields[name] = parse(value, fields[name])
   }
   return fields
 }

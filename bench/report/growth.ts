@@ -4,11 +4,9 @@ import { driver, measure, prepareWorkload } from '../catalog/measurement.ts'
 import type { Rows } from '../catalog/seed.ts'
 import { BEST_PEER, type Contestant, NATIVE, SERVICE } from '../catalog/servers.ts'
 import { changes, WORKLOADS, type Workload, workloadsOver } from '../catalog/workloads.ts'
-import { execute } from '../command.ts'
 import type { Measurement } from '../comparison.ts'
 import { limitFamily } from '../limit.ts'
 import { startServer } from '../server-process.ts'
-import { commandOf, WORKING_TREE } from '../stockroom.ts'
 import type { Line, Panel, Picture } from './chart.ts'
 import type { KeptFigures } from './kept-figures.ts'
 
@@ -113,11 +111,6 @@ export async function measureData(bench: Bench, servers: readonly Contestant[], 
 /** Drives the service with more and more workers. */
 export async function measureCores(bench: Bench, figures: KeptFigures): Promise<void> {
   const growth = GROWTHS.cores
-  const help = await execute(commandOf(WORKING_TREE, 'serve', '--help'), WORKING_TREE.root, bench.interrupted)
-  if (!help.includes('--workers')) {
-    console.error('skipping the workers: this version has no serve --workers')
-    return
-  }
   for (const workload of growth.workloads) {
     for (const workers of growth.steps) {
       const name = nameOf(growth, workload, SERVICE.name, workers)

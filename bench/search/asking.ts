@@ -32,12 +32,6 @@ export async function askRight(address: string, path: string, init: RequestInit 
   return answer
 }
 
-/** Whether this version of a service has search, filters and facets. */
-export async function hasSearch(address: string): Promise<boolean> {
-  const { status } = await ask(address, '/facets/products?facets=rating')
-  return status === 200 || status === BUSY
-}
-
 /** Waits until searches are answered; returns after how many seconds. */
 export async function untilSearchable(address: string, interrupted: AbortSignal): Promise<number> {
   const begun = performance.now()

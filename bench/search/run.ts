@@ -13,7 +13,7 @@ import { type Version, WORKING_TREE } from '../stockroom.ts'
 import { renderTable, type Table } from '../table.ts'
 import { checkOut, commitOf } from '../versions/checkout.ts'
 import { proveSameFound } from './agreement.ts'
-import { hasSearch, untilSearchable } from './asking.ts'
+import { untilSearchable } from './asking.ts'
 import { type CatalogFiles, importCatalog, writeCatalog } from './catalog-files.ts'
 import { measureFeed } from './feed/measurement.ts'
 import { measureGroups } from './measurement.ts'
@@ -99,8 +99,7 @@ async function measureEngine(all: Run, engine: Engine, filled: DatabaseServer['f
   if (parts.includes('feed')) {
     console.error(`${engine}: the feed`)
     const figures = await measureFeed(database, folder, { ...options, seconds: 2 * options.seconds }, interrupted)
-    if (figures === null) console.error('skipping the feed: this version has none')
-    else await show(`${engine} feed`, feedTable(engine, figures, changesPerSecond))
+    await show(`${engine} feed`, feedTable(engine, figures, changesPerSecond))
   }
 }
 
@@ -115,13 +114,8 @@ async function measureRequests(all: Run, engine: Engine, database: SeededDatabas
   await using copy = await database.copy(true)
   await using stack = new AsyncDisposableStack()
   const running = stack.use(await startServer(service(WORKING_TREE).on(copy.address), interrupted))
-  const isSearchable = await hasSearch(running.address)
-  if (isSearchable) {
-    const seconds = await untilSearchable(running.address, interrupted)
-    if (seconds > 1) console.error(`  the index was there after ${seconds.toFixed(0)} s`)
-  } else {
-    console.error('skipping the requests of the service: this version has no search')
-  }
+  const seconds = await untilSearchable(running.address, interrupted)
+  if (seconds > 1) console.error(`  the index was there after ${seconds.toFixed(0)} s`)
 
   // The peer has one engine.
   const peers = engine === 'SQLite' && options.parts.includes('peers') ? PEERS : []
@@ -132,7 +126,7 @@ async function measureRequests(all: Run, engine: Engine, database: SeededDatabas
         )
       : null
   // Before anything is measured, because measuring creates products.
-  if (filledPeer && isSearchable) {
+  if (filledPeer) {
     await using original = await filledPeer.copy(false)
     for (const other of peers) {
       await using server = await startServer(other.on(original.address), interrupted)
@@ -141,10 +135,7 @@ async function measureRequests(all: Run, engine: Engine, database: SeededDatabas
     }
   }
 
-  const own =
-    isSearchable && options.parts.includes('requests')
-      ? await measured(WORKING_TREE.name, running, options.rounds)
-      : null
+  const own = options.parts.includes('requests') ? await measured(WORKING_TREE.name, running, options.rounds) : null
   // One server runs at a time.
   await stack.disposeAsync()
   const theirs: Searched[] = []

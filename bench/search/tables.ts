@@ -113,9 +113,7 @@ export function writersTable(engine: Engine, figures: readonly WriterFigures[], 
     ],
     rows: figures.map(({ title, before, quiet, beside, searched, behind }) => {
       const [lost, lostBeside] = [ratio(quiet, before), ratio(beside, before ?? quiet)]
-      const required = hasBefore
-        ? [(lost ?? 0) >= QUIET_LEAST, ...(beside ? [(lostBeside ?? 0) >= BESIDE_LEAST] : [])]
-        : []
+      const required = hasBefore ? [(lost ?? 0) >= QUIET_LEAST, (lostBeside ?? 0) >= BESIDE_LEAST] : []
       return [
         title,
         ...(hasBefore ? [rate(before)] : []),
@@ -127,9 +125,9 @@ export function writersTable(engine: Engine, figures: readonly WriterFigures[], 
         verdict(required),
         cost(quiet),
         cost(beside),
-        ...(searched ? [searched.durations.median, searched.durations.p95].map(shown) : ['', '']),
-        searched?.refused ? count(searched.refused) : '',
-        behind ? shown(behind.worst) : '',
+        ...[searched.durations.median, searched.durations.p95].map(shown),
+        searched.refused > 0 ? count(searched.refused) : '',
+        shown(behind.worst),
       ]
     }),
     note:
@@ -191,8 +189,8 @@ function rate(turns: readonly WriterTurn[] | null): string {
   return turns && turns.length > 0 ? count(Math.round(median(turns.map(({ perSecond }) => perSecond)))) : ''
 }
 
-function cost(turns: readonly WriterTurn[] | null): string {
-  const known = (turns ?? []).flatMap(({ processorMicroseconds }) => processorMicroseconds ?? [])
+function cost(turns: readonly WriterTurn[]): string {
+  const known = turns.flatMap(({ processorMicroseconds }) => processorMicroseconds ?? [])
   return known.length > 0 ? median(known).toFixed(1) : ''
 }
 

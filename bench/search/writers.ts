@@ -1,10 +1,10 @@
 import type { SeededDatabase } from '../catalog/bench.ts'
 import { pinned, service } from '../catalog/servers.ts'
-import { drive, type PreparedLoad, prepareLoad, type RequestKind } from '../load-generator.ts'
-import { startServer } from '../server-process.ts'
+import { drive, prepareLoad, type RequestKind } from '../load-generator.ts'
+import { type RunningServer, startServer } from '../server-process.ts'
 import type { Version } from '../stockroom.ts'
 import { stopwatch } from '../stopwatch.ts'
-import { ask, hasSearch, untilSearchable } from './asking.ts'
+import { ask, untilSearchable } from './asking.ts'
 import { type CatalogFiles, productLines, USERS } from './catalog-files.ts'
 import { type Durations, durationsOf } from './durations.ts'
 import { randomNumbers } from './random.ts'
@@ -43,12 +43,11 @@ export interface WriterFigures {
   /** Null if there is no earlier version. */
   readonly before: readonly WriterTurn[] | null
   readonly quiet: readonly WriterTurn[]
-  /** Null if this version has no search. */
-  readonly beside: readonly WriterTurn[] | null
+  readonly beside: readonly WriterTurn[]
   /** The searches that were sent beside the writes. */
-  readonly searched: { readonly durations: Durations; readonly refused: number } | null
+  readonly searched: { readonly durations: Durations; readonly refused: number }
   /** The first search after writes that nobody searched beside: how far behind the index was, in milliseconds. */
-  readonly behind: Durations | null
+  readonly behind: Durations
 }
 
 /** Measures creates and updates with nobody searching and beside searches, and of an earlier version, in turns. */
@@ -63,24 +62,21 @@ export async function measureWriters(
   await using stack = new AsyncDisposableStack()
   const start = async ({ version, database }: Writer) => {
     const copy = stack.use(await database.copy(true))
-    const server = stack.use(await startServer(pinned(service(version)).on(copy.address), interrupted))
-    return { server, isSearchable: await hasSearch(server.address) }
+    return stack.use(await startServer(pinned(service(version)).on(copy.address), interrupted))
   }
-  type Started = Awaited<ReturnType<typeof start>>
   const servers = { now: await start(now), before: before && (await start(before)) }
   const nextSearch = searches(files)
   const figures: WriterFigures[] = []
   for (const { name, title, kind } of writes(files)) {
     console.error(`  ${name}`)
     const load = await prepareLoad(folder, { name, kinds: [kind], once: false })
-    const drivenFor = async ({ server }: Started, length: number, seed: number): Promise<WriterTurn> => {
+    const driven = async (server: RunningServer, seed: number): Promise<WriterTurn> => {
       const processorTime = stopwatch(server.processorSeconds)
-      const { requests, requestsPerSecond } = await driven(server.address, load, length, seed)
+      const pressure = { connections, seconds, seed, pinned: true }
+      const { requests, requestsPerSecond } = await drive(server.address, load, pressure, interrupted)
       const used = processorTime()
       return { perSecond: requestsPerSecond, processorMicroseconds: used && (used * 1e6) / requests }
     }
-    const driven = (address: string, prepared: PreparedLoad, length: number, seed: number) =>
-      drive(address, prepared, { connections, seconds: length, seed, pinned: true }, interrupted)
 
     const early: WriterTurn[] = []
     const quiet: WriterTurn[] = []
@@ -89,16 +85,14 @@ export async function measureWriters(
     const behind: number[] = []
     for (let turn = 0; turn <= turns; turn++) {
       const measures = [
-        async () => servers.before && early.push(await drivenFor(servers.before, seconds, turn)),
+        async () => servers.before && early.push(await driven(servers.before, turn)),
         async () => {
-          quiet.push(await drivenFor(servers.now, seconds, turn))
-          if (servers.now.isSearchable)
-            behind.push((await untilSearchable(servers.now.server.address, interrupted)) * 1e3)
+          quiet.push(await driven(servers.now, turn))
+          behind.push((await untilSearchable(servers.now.address, interrupted)) * 1e3)
         },
         async () => {
-          if (!servers.now.isSearchable) return
-          await using searching = startSearching(servers.now.server.address, nextSearch, searchesPerSecond)
-          beside.push(await drivenFor(servers.now, seconds, turn))
+          await using searching = startSearching(servers.now.address, nextSearch, searchesPerSecond)
+          beside.push(await driven(servers.now, turn))
           found.push(...searching.found)
         },
       ]
@@ -112,11 +106,9 @@ export async function measureWriters(
       title,
       before: servers.before && early,
       quiet,
-      beside: servers.now.isSearchable ? beside : null,
-      searched: servers.now.isSearchable
-        ? { durations: durationsOf(answered), refused: found.length - answered.length }
-        : null,
-      behind: servers.now.isSearchable ? durationsOf(behind) : null,
+      beside,
+      searched: { durations: durationsOf(answered), refused: found.length - answered.length },
+      behind: durationsOf(behind),
     })
   }
   return figures

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs'
 import type { SeededDatabase } from '../../catalog/bench.ts'
 import { service } from '../../catalog/servers.ts'
-import { execute } from '../../command.ts'
 import { type RunningServer, startServer } from '../../server-process.ts'
-import { commandOf, WORKING_TREE } from '../../stockroom.ts'
-import { ask, askRight } from '../asking.ts'
+import { WORKING_TREE } from '../../stockroom.ts'
+import { askRight } from '../asking.ts'
 import { type Durations, durationsOf } from '../durations.ts'
 import { watchPauses } from '../pauses.ts'
 import { startCrowd } from './crowd.ts'
@@ -52,26 +51,23 @@ export interface FeedFigures {
   readonly pause: number
 }
 
-/** Whether this version has the feed. */
-export async function hasFeed(address: string): Promise<boolean> {
-  const { status } = await ask(address, '/events', { headers: { Accept: 'application/x-ndjson' } })
-  return status === 200
-}
-
-/** Measures the feed on the process that is written to, then on another one. Null if this version has no feed. */
+/** Measures the feed on the process that is written to, then on another one. */
 export async function measureFeed(
   database: SeededDatabase,
   folder: string,
   pressure: FeedPressure,
   interrupted: AbortSignal,
-): Promise<FeedFigures[] | null> {
+): Promise<FeedFigures[]> {
   await using stack = new AsyncDisposableStack()
   const copy = stack.use(await database.copy(true))
-  const command = await followedCommand(copy.address, pressure.followers, interrupted)
+  const most = String(pressure.followers + SPARE_CONNECTIONS)
+  const server = service(WORKING_TREE).on(copy.address)
+  const command = {
+    ...server,
+    command: [...server.command, '--connections-max', most, '--streams-per-address', most],
+  }
   const start = async () => stack.use(await startServer(command, interrupted))
-  const writer = await start()
-  if (!(await hasFeed(writer.address))) return null
-  const other = await start()
+  const [writer, other] = [await start(), await start()]
   const figures: FeedFigures[] = []
   // Few at first: what an event takes when nothing is busy.
   const steps = [...FOLLOWER_STEPS, pressure.followers].filter(step => step <= pressure.followers)
@@ -82,14 +78,6 @@ export async function measureFeed(
     }
   }
   return figures
-}
-
-async function followedCommand(databaseAddress: string, followers: number, interrupted: AbortSignal) {
-  const server = service(WORKING_TREE).on(databaseAddress)
-  const help = await execute(commandOf(WORKING_TREE, 'serve', '--help'), WORKING_TREE.root, interrupted)
-  const wanted = ['--connections-max', '--streams-per-address'].filter(flag => help.includes(flag))
-  const flags = wanted.flatMap(flag => [flag, String(followers + SPARE_CONNECTIONS)])
-  return { ...server, command: [...server.command, ...flags] }
 }
 
 let changes = 0

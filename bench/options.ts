@@ -170,7 +170,7 @@ export function chosen<Item extends { readonly name: string }>(
   return items.filter(item => wanted.length === 0 || wanted.includes(item.name))
 }
 
-function parsed<Values>(parse: () => Values): Values {
+export function parsed<Values>(parse: () => Values): Values {
   try {
     return parse()
   } catch (error) {
@@ -216,6 +216,6 @@ function variables(assignments: readonly string[]): Record<string, string> {
   )
 }
 
-function names(text: string): string[] {
+export function names(text: string): string[] {
   return text.split(',').filter(name => name !== '')
 }

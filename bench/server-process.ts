@@ -97,6 +97,18 @@ export function processorSecondsOfFamily(processId: number): number | null {
   return children.reduce((sum, { user, system }) => sum + user + system, own) / TICKS_PER_SECOND
 }
 
+/** What the first thread of a process has worked, in milliseconds. Linux only. */
+export function workMilliseconds(processId: number): number {
+  const [nanoseconds] = readFileSync(`/proc/${processId}/task/${processId}/schedstat`, 'utf8').split(' ', 1)
+  return Number(nanoseconds) / 1e6
+}
+
+/** Linux only. */
+export function memoryKibibytes({ processId }: RunningServer): number {
+  const [, kibibytes = ''] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${processId}/status`, 'utf8')) ?? []
+  return Number(kibibytes)
+}
+
 /** The processes that this one has started and that run; none if the system does not tell. */
 export function childrenOf(processId: number): number[] {
   if (!existsSync('/proc')) return []

@@ -13,7 +13,7 @@ export const PIECES: readonly string[] = piecesOf(longAnswer(ANSWER_CHARACTERS))
 /** One answer as the listener received it. */
 export interface ChatMeasurement {
   readonly wire: Buffer<ArrayBuffer>
-  /** The server's CPU time, from the listener's request to the end of the answer; null if the system does not tell. */
+  /** The server's CPU time, from the prompt to the end of the answer; null if the system does not tell. */
   readonly processorSeconds: number | null
 }
 
@@ -49,24 +49,29 @@ export async function startChat(
   return { ...running, password }
 }
 
+/** Posts a prompt and listens to its answer. The response comes with the first piece. */
+export async function askChat({ address, password }: RunningChat, model: ModelServer, coding: string) {
+  const path = `${address}/chat/${crypto.randomUUID()}`
+  const headers: Record<string, string> = password === undefined ? {} : { Authorization: `Bearer ${password}` }
+  const body = new URLSearchParams({ user_prompt: 'Tell me about shelves' })
+  const posted = await fetch(path, { method: 'POST', body, headers })
+  if (!posted.ok) throw new Error(`POST ${path}: ${posted.status}`)
+  const response = fetch(path.replace('/chat/', '/chatstream/'), {
+    headers: { ...headers, 'Accept-Encoding': coding },
+    decompress: false,
+  })
+  return { response, call: await model.nextCall() }
+}
+
 /** Streams one answer to one listener. The model sends each piece after the event for the one before has arrived. */
 export async function measureAnswer(
   running: RunningChat,
   model: ModelServer,
   coding: string,
 ): Promise<ChatMeasurement> {
-  const path = `${running.address}/chat/${crypto.randomUUID()}`
-  const headers: Record<string, string> =
-    running.password === undefined ? {} : { Authorization: `Bearer ${running.password}` }
-  const body = new URLSearchParams({ user_prompt: 'Tell me about shelves' })
-  const posted = await fetch(path, { method: 'POST', body, headers })
-  if (!posted.ok) throw new Error(`POST ${path}: ${posted.status}`)
   const processorTime = stopwatch(running.processorSeconds)
-  const listening = fetch(path.replace('/chat/', '/chatstream/'), {
-    headers: { ...headers, 'Accept-Encoding': coding },
-    decompress: false,
-  }).then(({ body }) => body?.getReader())
-  const call = await model.nextCall()
+  const { response, call } = await askChat(running, model, coding)
+  const listening = response.then(({ body }) => body?.getReader())
   const wire: Uint8Array[] = []
   for (const piece of PIECES) {
     await call.send(piece)

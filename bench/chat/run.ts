@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { startModelServer } from '../../test/harness/peers/model-server.ts'
 import { openaiChat } from '../../test/harness/peers/openai-chat.ts'
+import { runBench, temporaryFolder } from '../command.ts'
 import { WORKING_TREE } from '../stockroom.ts'
 import { renderTable } from '../table.ts'
 import { ANSWER_CHARACTERS, measureAnswer, PIECES, startChat } from './measurement.ts'
@@ -10,12 +9,16 @@ import { ANSWER_CHARACTERS, measureAnswer, PIECES, startChat } from './measureme
 /** Values of `Accept-Encoding`. */
 const CODINGS = ['br', 'zstd', 'gzip', 'identity']
 
-const folder = mkdtempSync(join(tmpdir(), 'stockroom-bench-'))
-const interrupted = new AbortController()
-process.once('SIGINT', () => interrupted.abort())
-try {
+process.exitCode = await runBench(
+  () => process.argv,
+  run,
+  () => false,
+)
+
+async function run(argv: readonly string[], interrupted: AbortSignal): Promise<void> {
+  await using folder = await temporaryFolder(tmpdir())
   await using model = await startModelServer(openaiChat)
-  await using server = await startChat(WORKING_TREE, folder, model, interrupted.signal)
+  await using server = await startChat(WORKING_TREE, folder.path, model, interrupted)
   // The first answer warms the server up.
   await measureAnswer(server, model, 'identity')
   const rows: string[][] = []
@@ -35,9 +38,7 @@ try {
   const title = `An answer of ${count(ANSWER_CHARACTERS)} characters in ${count(PIECES.length)} pieces, to one listener`
   const note =
     'Each piece is sent when the event of the one before has arrived. The CPU is that of the whole server: the model’s wire, rendering, storage, compression.'
-  console.log(renderTable({ title, columns, rows, note }, process.argv.includes('--markdown') ? 'markdown' : 'plain'))
-} finally {
-  rmSync(folder, { recursive: true, force: true })
+  console.log(renderTable({ title, columns, rows, note }, argv.includes('--markdown') ? 'markdown' : 'plain'))
 }
 
 async function sizes(wire: Buffer<ArrayBuffer>, coding: string) {

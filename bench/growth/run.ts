@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Rows } from '../catalog/seed.ts'
 import { runBench, temporaryFolder } from '../command.ts'
 import { UsageError } from '../options.ts'
-import { type RunningServer, startServer } from '../server-process.ts'
+import { type RunningServer, startServer, workMilliseconds } from '../server-process.ts'
 import { median } from '../statistics.ts'
 import { commandOf, WORKING_TREE } from '../stockroom.ts'
 import { renderTable, type Table } from '../table.ts'
@@ -63,15 +62,14 @@ process.exitCode = await runBench(readOptions, async (options, interrupted) => {
   for (const path of PAGE_PATHS) {
     interrupted.throwIfAborted()
     const list = await readWholeList(large.server, `${path}?limit=1000000000`)
-    const waits = (of: 'clock' | 'work') => list.latencies.map(latency => latency[of]).sort((one, other) => one - other)
     lists.push([
       path,
       list.megabytes.toFixed(0),
       (list.megabytes / list.seconds).toFixed(0),
       (list.megabytes / list.processorSeconds).toFixed(0),
       list.memoryMebibytes.toFixed(0),
-      at(waits('clock'), 0.99),
-      at(waits('work'), 0.99),
+      list.waits.clock.p99.toFixed(1),
+      list.waits.work.p99.toFixed(1),
     ])
   }
 
@@ -118,9 +116,9 @@ async function measured(
       const sample = samples[place]
       if (!sample) continue
       const next = request(sizes, max => 1 + Math.floor(Math.random() * max))
-      const work = workOf(server)
+      const work = workMilliseconds(server.processId)
       sample.first.push(await microseconds(() => send(server.address, next)))
-      sample.work += workOf(server) - work
+      sample.work += (workMilliseconds(server.processId) - work) * 1000
       if (next.method !== 'DELETE') sample.again.push(await microseconds(() => send(server.address, next)))
     }
   }
@@ -135,16 +133,6 @@ async function microseconds(work: () => Promise<void>): Promise<number> {
   const begun = performance.now()
   await work()
   return (performance.now() - begun) * 1000
-}
-
-/** Microseconds that the first thread of a server has worked, which Linux counts in nanoseconds. */
-function workOf({ processId }: RunningServer): number {
-  const [nanoseconds] = readFileSync(`/proc/${processId}/task/${processId}/schedstat`, 'utf8').split(' ', 1)
-  return Number(nanoseconds) / 1000
-}
-
-function at(sorted: readonly number[], part: number): string {
-  return (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN).toFixed(1)
 }
 
 function shown(value: number): string {

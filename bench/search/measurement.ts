@@ -1,7 +1,7 @@
+import { type Durations, durationsOf } from '../durations.ts'
+import { PAUSES_EVERY_MS, watchHealth } from '../health.ts'
 import type { RunningServer } from '../server-process.ts'
 import { ask, askRight, createProducts, nextPage } from './asking.ts'
-import { type Durations, durationsOf } from './durations.ts'
-import { watchPauses } from './pauses.ts'
 import type { RequestGroup } from './requests.ts'
 
 /** Reads that lead to a deep page. */
@@ -39,14 +39,15 @@ export async function measureGroups(
       interrupted.throwIfAborted()
       taken.push(...(await measureRound(server.address, group, paths)))
     }
-    const pauses = await watchPauses(server)
+    const health = await watchHealth(server, PAUSES_EVERY_MS)
     await measureRound(server.address, group, paths)
+    const { clock, work } = await health.waits()
     const answered = taken.filter(milliseconds => milliseconds !== null)
     figures.push({
       group,
       durations: durationsOf(answered),
       refused: taken.length - answered.length,
-      pause: await pauses.longest(),
+      pause: { clock: clock.worst, work: work.worst },
     })
   }
   return figures

@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util'
-import { errorMessage } from '../../src/program/error-message.ts'
-import { UsageError } from '../options.ts'
+import { names, parsed, UsageError } from '../options.ts'
 import type { Engine } from './requests.ts'
 
 export const PARTS = ['requests', 'writers', 'feed', 'peers'] as const
@@ -47,7 +46,7 @@ const HELP = `Usage: npm run bench -- search [OPTION ...]
 
 /** Prints help and returns null if `--help` was given. */
 export function readSearchOptions(): SearchOptions | null {
-  const values = parsed()
+  const values = read()
   if (values.help) {
     process.stdout.write(HELP)
     return null
@@ -89,9 +88,9 @@ export function readSearchOptions(): SearchOptions | null {
   }
 }
 
-function parsed() {
-  try {
-    return parseArgs({
+function read() {
+  return parsed(() =>
+    parseArgs({
       options: {
         products: { type: 'string', default: '1000000' },
         engines: { type: 'string', default: '' },
@@ -109,12 +108,6 @@ function parsed() {
         report: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
-    }).values
-  } catch (error) {
-    throw new UsageError(errorMessage(error))
-  }
-}
-
-function names(text: string): string[] {
-  return text.split(',').filter(name => name !== '')
+    }),
+  ).values
 }

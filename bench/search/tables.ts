@@ -1,6 +1,6 @@
+import { type Durations, shown } from '../durations.ts'
 import { median } from '../statistics.ts'
 import type { Table } from '../table.ts'
-import { type Durations, shown } from './durations.ts'
 import type { FeedFigures } from './feed/measurement.ts'
 import type { GroupFigures } from './measurement.ts'
 import type { Bound, Engine, RequestGroup } from './requests.ts'

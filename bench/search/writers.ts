@@ -1,12 +1,12 @@
 import type { SeededDatabase } from '../catalog/bench.ts'
 import { pinned, service } from '../catalog/servers.ts'
+import { type Durations, durationsOf } from '../durations.ts'
 import { drive, prepareLoad, type RequestKind } from '../load-generator.ts'
 import { type RunningServer, startServer } from '../server-process.ts'
 import type { Version } from '../stockroom.ts'
 import { stopwatch } from '../stopwatch.ts'
 import { ask, untilSearchable } from './asking.ts'
 import { type CatalogFiles, productLines, USERS } from './catalog-files.ts'
-import { type Durations, durationsOf } from './durations.ts'
 import { randomNumbers } from './random.ts'
 import { searches } from './requests.ts'
 

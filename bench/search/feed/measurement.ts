@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs'
 import type { SeededDatabase } from '../../catalog/bench.ts'
 import { service } from '../../catalog/servers.ts'
-import { type RunningServer, startServer } from '../../server-process.ts'
+import { type Durations, durationsOf } from '../../durations.ts'
+import { PAUSES_EVERY_MS, watchHealth } from '../../health.ts'
+import { memoryKibibytes, type RunningServer, startServer } from '../../server-process.ts'
 import { WORKING_TREE } from '../../stockroom.ts'
 import { askRight } from '../asking.ts'
-import { type Durations, durationsOf } from '../durations.ts'
-import { watchPauses } from '../pauses.ts'
 import { startCrowd } from './crowd.ts'
 
 /** Connections besides those of followers. */
@@ -93,7 +92,7 @@ async function measureFollowers(
   await using crowd = await startCrowd(followed.address, followers, folder, interrupted)
   const acknowledged = new Map<number, number>()
 
-  const pauses = await watchPauses(followed)
+  const health = await watchHealth(followed, PAUSES_EVERY_MS)
   const steady = Math.round(changesPerSecond * seconds)
   const begun = performance.now()
   for (let change = 0; change < steady; change++) {
@@ -102,7 +101,7 @@ async function measureFollowers(
     acknowledged.set(...(await changeProduct(writer)))
   }
   const received = await crowd.untilReceived(steady * followers, PATIENCE_MS)
-  const pause = (await pauses.longest()).clock
+  const pause = (await health.waits()).clock.worst
   const memory = memoryKibibytes(followed)
 
   const burst = Math.min(BURST_CHANGES_MAX, Math.max(BURST_CLIENTS, Math.round(BURST_DELIVERIES / followers)))
@@ -147,9 +146,4 @@ async function changeProduct({ address }: RunningServer): Promise<[price: number
     body: JSON.stringify({ name: 'Followed product', description: 'Its price changes often.', price }),
   })
   return [price, performance.timeOrigin + performance.now()]
-}
-
-function memoryKibibytes({ processId }: RunningServer): number {
-  const [, kibibytes = ''] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${processId}/status`, 'utf8')) ?? []
-  return Number(kibibytes)
 }

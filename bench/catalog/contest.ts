@@ -8,7 +8,7 @@ import { answersFrom, proveAgreement, proveCeiling } from './agreement.ts'
 import { typicalAnswer } from './answers.ts'
 import type { Bench } from './bench.ts'
 import { nativeEngines, nativeRival } from './native.ts'
-import { seededDatabases } from './seeded-database.ts'
+import { filledIn, seededDatabases } from './seeded-database.ts'
 import { type Contestant, NATIVE, peersAndCeiling, pinned, SERVICE } from './servers.ts'
 import { type CannedAnswer, kindsOf, type Workload } from './workloads.ts'
 
@@ -32,7 +32,7 @@ export async function openContest(
   const answersFile = join(directory, 'answers.json')
   const native = await nativeRival(directory, interrupted)
   const others = chosenPeers(peersAndCeiling(answersFile, native), wanted).map(pinned)
-  const seeded = seededDatabases(WORKING_TREE, directory, interrupted)
+  const seeded = seededDatabases(WORKING_TREE, filledIn(directory), interrupted)
   const bench = { directory, seeded, workloads, interrupted }
   await prove(bench, others, answersFile)
   const engines = [...embeddedEngines(), ...(native.length > 0 ? nativeEngines() : [])]

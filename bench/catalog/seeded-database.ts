@@ -5,15 +5,16 @@ import type { Version } from '../stockroom.ts'
 import type { Bench, DatabaseCopy, SeededDatabase } from './bench.ts'
 import { type Rows, seed } from './seed.ts'
 
-/** SQLite databases that a version has seeded, each when it is first asked for. */
-export function seededDatabases(version: Version, directory: string, interrupted: AbortSignal): Bench['seeded'] {
+/** Makes a new database that `fill` has filled. */
+export type Filled = (name: string, fill: (address: string) => Promise<void>) => Promise<SeededDatabase>
+
+/** Databases that a version has seeded, each when it is first asked for. */
+export function seededDatabases(version: Version, filled: Filled, interrupted: AbortSignal): Bench['seeded'] {
   const databases = new Map<Rows, Promise<SeededDatabase>>()
   return rows => {
     const database =
       databases.get(rows) ??
-      filledDatabase(directory, `${version.name}-${rows.products}`, address =>
-        seed(version, address, rows, interrupted),
-      )
+      filled(`seeded_${version.name}_${rows.products}`, address => seed(version, address, rows, interrupted))
     databases.set(rows, database)
     // The next to ask tries again.
     database.catch(() => databases.delete(rows))
@@ -21,13 +22,12 @@ export function seededDatabases(version: Version, directory: string, interrupted
   }
 }
 
-/** A new SQLite database in the folder that `fill` has filled. */
-export async function filledDatabase(
-  directory: string,
-  name: string,
-  fill: (address: string) => Promise<void>,
-): Promise<SeededDatabase> {
-  const file = join(directory, `${name}.db`)
+/** Makes SQLite databases in the folder. */
+export function filledIn(directory: string): Filled {
+  return (name, fill) => filledFile(join(directory, `${name}.db`), fill)
+}
+
+async function filledFile(file: string, fill: (address: string) => Promise<void>): Promise<SeededDatabase> {
   await fill(`sqlite:${file}`)
 
   using database = new Database(file, { readwrite: true, strict: true })
@@ -37,7 +37,7 @@ export async function filledDatabase(
   return {
     copy: async changed => {
       if (!changed) return { ...opened(file), [Symbol.asyncDispose]: async () => {} }
-      const copied = join(directory, `${name}-copy-${++copies}.db`)
+      const copied = `${file}-copy-${++copies}`
       await copyFile(file, copied)
       return { ...opened(copied), [Symbol.asyncDispose]: () => removeDatabase(copied) }
     },

@@ -29,15 +29,17 @@ export const SERVICE = service(WORKING_TREE)
 
 export function peersAndCeiling(answersFile: string, native: readonly Contestant[]): Contestant[] {
   return [
-    typeScriptPeer('fastify-node-sqlite', NODE),
-    typeScriptPeer('express-better-sqlite3', NODE),
-    typeScriptPeer(BEST_PEER, process.execPath),
+    typeScriptPeer(PEERS, 'fastify-node-sqlite', NODE),
+    typeScriptPeer(PEERS, 'express-better-sqlite3', NODE),
+    typeScriptPeer(PEERS, BEST_PEER, process.execPath),
     ...native,
     {
       name: CEILING,
       kind: 'ceiling',
-      on: (address, workload) =>
-        typeScriptPeer(CEILING, process.execPath, { ANSWERS: answersFile, WORKLOAD: workload?.name ?? '' }).on(address),
+      on: (address, workload) => {
+        const environment = { ANSWERS: answersFile, WORKLOAD: workload?.name ?? '' }
+        return typeScriptPeer(PEERS, CEILING, process.execPath, environment).on(address)
+      },
     },
   ]
 }
@@ -66,8 +68,14 @@ export function service(version: Version): Contestant {
   }
 }
 
-function typeScriptPeer(name: string, runtime: string, environment: Record<string, string> = {}): Contestant {
-  return peer(name, [runtime, join(PEERS, `${name}.ts`)], environment)
+/** A peer whose program is in this folder. */
+export function typeScriptPeer(
+  folder: string,
+  name: string,
+  runtime: string,
+  environment: Record<string, string> = {},
+): Contestant {
+  return peer(name, [runtime, join(folder, `${name}.ts`)], environment)
 }
 
 export function peer(name: string, command: readonly string[], environment: Record<string, string> = {}): Contestant {

@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connected } from '../../test/harness/postgres/database.ts'
 import { PostgresServer } from '../../test/harness/postgres/server.ts'
-import type { Bench, SeededDatabase } from '../catalog/bench.ts'
-import { type Rows, seed } from '../catalog/seed.ts'
+import type { SeededDatabase } from '../catalog/bench.ts'
+import type { Filled } from '../catalog/seeded-database.ts'
 import { processorSecondsOfFamily } from '../server-process.ts'
-import type { Version } from '../stockroom.ts'
 
 /** In addition to PostgreSQL's defaults, which make each commit durable before it is acknowledged. */
 const SETTINGS = {
@@ -24,10 +23,7 @@ export interface DatabaseServer extends AsyncDisposable {
   readonly version: string
   /** The folder of its data. */
   readonly directory: string
-  /** Databases that this version of Stockroom has seeded, each when it is first asked for. */
-  readonly seeded: (version: Version, interrupted: AbortSignal) => Bench['seeded']
-  /** A new database that `fill` has filled. */
-  readonly filled: (name: string, fill: (address: string) => Promise<void>) => Promise<SeededDatabase>
+  readonly filled: Filled
 }
 
 export async function startDatabase(directory: string | undefined): Promise<DatabaseServer> {
@@ -40,18 +36,6 @@ export async function startDatabase(directory: string | undefined): Promise<Data
   return {
     version: about?.version ?? 'unknown',
     directory: server.folder,
-    seeded: (version, interrupted) => {
-      const databases = new Map<Rows, Promise<SeededDatabase>>()
-      return rows => {
-        const database =
-          databases.get(rows) ??
-          filledOn(server, `seeded_${version.name}_${rows.products}`, address =>
-            seed(version, address, rows, interrupted),
-          )
-        databases.set(rows, database)
-        return database
-      }
-    },
     filled: (name, fill) => filledOn(server, name, fill),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }

@@ -1,8 +1,10 @@
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { answersFrom, proveAgreement } from '../catalog/agreement.ts'
 import type { Bench } from '../catalog/bench.ts'
 import { measureRound } from '../catalog/measurement.ts'
-import { SERVICE } from '../catalog/servers.ts'
+import { seededDatabases } from '../catalog/seeded-database.ts'
+import { type Contestant, NODE, SERVICE, typeScriptPeer } from '../catalog/servers.ts'
 import { WORKLOADS } from '../catalog/workloads.ts'
 import { installPeers, runBench, temporaryFolder } from '../command.ts'
 import { comparisonTable, type Round } from '../comparison.ts'
@@ -12,10 +14,17 @@ import { WORKING_TREE } from '../stockroom.ts'
 import { renderTable } from '../table.ts'
 import { startDatabase } from './database.ts'
 import { measureNodes, type NodesRound, nodesTable } from './nodes.ts'
-import { peers } from './servers.ts'
 
 /** The workloads that the peers support. */
 const COMPARED = WORKLOADS.filter(({ name }) => ['product', 'list-100', 'create'].includes(name))
+
+const PEERS_FOLDER = join(import.meta.dir, 'peers')
+
+const PEERS: readonly Contestant[] = [
+  typeScriptPeer(PEERS_FOLDER, 'fastify-pg', NODE),
+  typeScriptPeer(PEERS_FOLDER, 'fastify-postgres-js', NODE),
+  typeScriptPeer(PEERS_FOLDER, 'hono-drizzle', process.execPath),
+]
 
 /** The comparison of one node with two, which `--only` selects as well. */
 const NODES = 'nodes'
@@ -33,11 +42,16 @@ async function run(options: PeersOptions, interrupted: AbortSignal): Promise<voi
     PARTS.map(name => ({ name })),
     options.only,
   ).map(({ name }) => name)
-  const others = chosen(peers, options.peers)
+  const others = chosen(PEERS, options.peers)
   await using folder = await temporaryFolder(options.directory ?? tmpdir())
   await using server = await startDatabase(options.directory)
   const workloads = COMPARED.filter(({ name }) => parts.includes(name))
-  const bench = { directory: folder.path, seeded: server.seeded(WORKING_TREE, interrupted), workloads, interrupted }
+  const bench = {
+    directory: folder.path,
+    seeded: seededDatabases(WORKING_TREE, server.filled, interrupted),
+    workloads,
+    interrupted,
+  }
 
   if (workloads.length > 0) await prove(bench, others)
 
@@ -71,7 +85,7 @@ async function run(options: PeersOptions, interrupted: AbortSignal): Promise<voi
 }
 
 /** Compares the answers of all servers before measuring any. */
-async function prove(bench: Bench, others: typeof peers): Promise<void> {
+async function prove(bench: Bench, others: readonly Contestant[]): Promise<void> {
   const expected = await answersFrom(bench, SERVICE)
   for (const other of others) {
     await proveAgreement(bench, other, expected)

@@ -1,13 +1,13 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { SeededDatabase } from '../catalog/bench.ts'
-import { filledDatabase } from '../catalog/seeded-database.ts'
+import { type Filled, filledIn } from '../catalog/seeded-database.ts'
 import { NODE, peer, service } from '../catalog/servers.ts'
 import { installPeers, runBench, temporaryFolder } from '../command.ts'
 import { machineLine } from '../machine.ts'
 import { measuredVersion } from '../measured-version.ts'
 import { chosen } from '../options.ts'
-import { type DatabaseServer, startDatabase } from '../postgres/database.ts'
+import { startDatabase } from '../postgres/database.ts'
 import { type RunningServer, startServer } from '../server-process.ts'
 import { type Version, WORKING_TREE } from '../stockroom.ts'
 import { renderTable, type Table } from '../table.ts'
@@ -67,7 +67,7 @@ async function run(options: SearchOptions, interrupted: AbortSignal): Promise<vo
   const all: Run = { options, files, folder, earlier, show, interrupted }
   for (const engine of options.engines) {
     if (engine === 'SQLite') {
-      await measureEngine(all, engine, (name, fill) => filledDatabase(folder, name, fill))
+      await measureEngine(all, engine, filledIn(folder))
     } else {
       await using server = await startDatabase(options.directory)
       await measureEngine(all, engine, server.filled)
@@ -76,7 +76,7 @@ async function run(options: SearchOptions, interrupted: AbortSignal): Promise<vo
   if (options.report) await writePage(version)
 }
 
-async function measureEngine(all: Run, engine: Engine, filled: DatabaseServer['filled']): Promise<void> {
+async function measureEngine(all: Run, engine: Engine, filled: Filled): Promise<void> {
   const { options, files, folder, earlier, show, interrupted } = all
   const { parts, revision, changesPerSecond } = options
   const importedBy = (version: Version) => {
@@ -121,9 +121,7 @@ async function measureRequests(all: Run, engine: Engine, database: SeededDatabas
   const peers = engine === 'SQLite' && options.parts.includes('peers') ? PEERS : []
   const filledPeer =
     peers.length > 0
-      ? await filledDatabase(folder, 'peer', address =>
-          fillPeerDatabase(address.replace(/^sqlite:/, ''), files, interrupted),
-        )
+      ? await filledIn(folder)('peer', address => fillPeerDatabase(address.replace(/^sqlite:/, ''), files, interrupted))
       : null
   // Before anything is measured, because measuring creates products.
   if (filledPeer) {

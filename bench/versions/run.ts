@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os'
-import { seededDatabases } from '../catalog/seeded-database.ts'
+import { type Filled, filledIn, seededDatabases } from '../catalog/seeded-database.ts'
 import { WORKLOADS, type Workload } from '../catalog/workloads.ts'
 import { runBench, temporaryFolder } from '../command.ts'
 import { machineLine } from '../machine.ts'
@@ -7,7 +7,7 @@ import { chosen, readVersionsOptions, type VersionsOptions } from '../options.ts
 import { startDatabase } from '../postgres/database.ts'
 import { type Version, WORKING_TREE } from '../stockroom.ts'
 import { renderTable } from '../table.ts'
-import { compareWorkload, type Side } from './catalog.ts'
+import { compareWorkload } from './catalog.ts'
 import { compareChat } from './chat.ts'
 import { checkOut, commitOf } from './checkout.ts'
 import { compareMarkdown } from './markdown.ts'
@@ -61,35 +61,26 @@ async function run(options: VersionsOptions, interrupted: AbortSignal): Promise<
   console.log(renderTable(table, options.markdown ? 'markdown' : 'plain'))
 }
 
-async function compareOnSqlite(...[versions, folder, options, interrupted]: Parameters<Measure>): Promise<Row[]> {
-  const side = (version: Version) => ({ version, seeded: seededDatabases(version, folder, interrupted) })
-  const [before, now] = versions
-  return await compareCatalog('SQLite', [side(before), side(now)], WORKLOADS, folder, options, interrupted)
+async function compareOnSqlite(...told: Parameters<Measure>): Promise<Row[]> {
+  const [, folder] = told
+  return await compareCatalog('SQLite', filledIn(folder), WORKLOADS, ...told)
 }
 
-async function compareOnPostgres(...[versions, folder, options, interrupted]: Parameters<Measure>): Promise<Row[]> {
+async function compareOnPostgres(...told: Parameters<Measure>): Promise<Row[]> {
+  const [, , options] = told
   await using server = await startDatabase(options.directory)
-  const side = async (version: Version) => ({ version, seeded: server.seeded(version, interrupted) })
-  const [before, now] = versions
   const workloads = WORKLOADS.filter(({ name }) => ON_POSTGRES.includes(name))
-  return await compareCatalog(
-    'PostgreSQL',
-    [await side(before), await side(now)],
-    workloads,
-    folder,
-    options,
-    interrupted,
-  )
+  return await compareCatalog('PostgreSQL', server.filled, workloads, ...told)
 }
 
 async function compareCatalog(
   engine: string,
-  sides: Pair<Side>,
+  filled: Filled,
   workloads: readonly Workload[],
-  folder: string,
-  options: VersionsOptions,
-  interrupted: AbortSignal,
+  ...[[before, now], folder, options, interrupted]: Parameters<Measure>
 ): Promise<Row[]> {
+  const side = (version: Version) => ({ version, seeded: seededDatabases(version, filled, interrupted) })
+  const sides = [side(before), side(now)] as const
   const rows: Row[] = []
   for (const workload of workloads.filter(({ name }) => options.only.length === 0 || options.only.includes(name))) {
     console.error(`measuring ${workload.name} on ${engine}`)

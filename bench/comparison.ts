@@ -1,3 +1,5 @@
+import type { Contestant } from './catalog/servers.ts'
+import type { Workload } from './catalog/workloads.ts'
 import type { Figures } from './load-generator.ts'
 import { median } from './statistics.ts'
 import type { Table } from './table.ts'
@@ -14,21 +16,19 @@ export interface Measurement extends Figures {
 /** The measurements of one round, by server. */
 export type Round = ReadonlyMap<string, Measurement>
 
-export interface Comparison {
-  readonly title: string
-  /** The server that is compared with the others. */
-  readonly subject: string
-  readonly peers: readonly string[]
-  /** Shown for reference; not peers. */
-  readonly others: readonly string[]
-  readonly rounds: readonly Round[]
-}
-
 /**
  * Shows the median of the ratios within each round, in which the servers ran one right after the other. So other load on the
- * machine matters little.
+ * machine matters little. Servers that are no peers come last.
  */
-export function comparisonTable({ title, subject, peers, others, rounds }: Comparison): Table {
+export function comparisonTable(
+  { name, title }: Workload,
+  { name: subject }: Contestant,
+  servers: readonly Contestant[],
+  measured: readonly ReadonlyMap<string, Round>[],
+): Table {
+  const rounds = measured.flatMap(round => round.get(name) ?? [])
+  const peers = servers.filter(({ kind }) => kind === 'peer').map(({ name }) => name)
+  const others = servers.filter(({ kind }) => kind !== 'peer').map(({ name }) => name)
   const rate = (round: Round, server: string) => measurementOf(round, server).requestsPerSecond
   const known = (figure: 'databaseMicroseconds' | 'meanwhilePerSecond') =>
     rounds.some(round => measurementOf(round, subject)[figure] !== null)

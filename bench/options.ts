@@ -42,6 +42,9 @@ export class UsageError extends Error {
 }
 
 const COMMON = {
+  quick: { type: 'boolean', default: false },
+  seconds: { type: 'string' },
+  rounds: { type: 'string' },
   connections: { type: 'string', default: '32' },
   only: { type: 'string', default: '' },
   directory: { type: 'string' },
@@ -71,9 +74,6 @@ export function readPeersOptions(bench: string, { only, quickPeers }: PeersDefau
     parseArgs({
       options: {
         ...COMMON,
-        quick: { type: 'boolean', default: false },
-        seconds: { type: 'string' },
-        rounds: { type: 'string' },
         peers: { type: 'string' },
       },
     }),
@@ -100,10 +100,7 @@ export function readReportOptions(parts: readonly string[]): ReportOptions | nul
     parseArgs({
       options: {
         ...COMMON,
-        quick: { type: 'boolean', default: false },
         fresh: { type: 'boolean', default: false },
-        seconds: { type: 'string' },
-        rounds: { type: 'string' },
       },
     }),
   )
@@ -130,9 +127,6 @@ export function readVersionsOptions(parts: readonly string[], only: readonly str
         ...COMMON,
         against: { type: 'string' },
         with: { type: 'string', multiple: true, default: [] },
-        quick: { type: 'boolean', default: false },
-        seconds: { type: 'string' },
-        rounds: { type: 'string' },
       },
       allowPositionals: true,
     }),

@@ -7,9 +7,20 @@ import { type CannedAnswers, kindsOf } from './workloads.ts'
 /** Longer values are cut in error messages. */
 const SHOWN_MAX_CHARACTERS = 80
 
-/** Throws at the first answer that differs from the service's: a peer that does other work is not comparable. */
-export async function proveAgreement(bench: Bench, peer: Contestant, expected: readonly Answer[]): Promise<void> {
-  const actual = await answersFrom(bench, peer)
+/**
+ * Throws at the first answer of a peer that differs from the service's: a peer that does other work is not comparable. Resolves to
+ * the service's answers.
+ */
+export async function proveAgreement(bench: Bench, peers: readonly Contestant[]): Promise<readonly Answer[]> {
+  const expected = await answersFrom(bench, SERVICE)
+  for (const peer of peers) {
+    mustAgree(peer, await answersFrom(bench, peer), expected)
+    console.error(`${peer.name} gives the same answers as ${SERVICE.name}`)
+  }
+  return expected
+}
+
+function mustAgree(peer: Contestant, actual: readonly Answer[], expected: readonly Answer[]): void {
   for (const [index, right] of expected.entries()) {
     const given = actual[index]
     const difference = given === undefined ? 'no answer' : differenceOf(right, given)
@@ -38,7 +49,7 @@ export async function proveCeiling(
 }
 
 /** The answers of a server on fresh copies of the databases. */
-export async function answersFrom({ seeded, workloads, interrupted }: Bench, server: Contestant): Promise<Answer[]> {
+async function answersFrom({ seeded, workloads, interrupted }: Bench, server: Contestant): Promise<Answer[]> {
   const answers: Answer[] = []
   for (const rows of new Set(workloads.map(workload => workload.rows))) {
     const database = await seeded(rows)

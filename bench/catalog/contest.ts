@@ -4,7 +4,7 @@ import { installPeers } from '../command.ts'
 import { embeddedEngines } from '../machine.ts'
 import { chosen } from '../options.ts'
 import { WORKING_TREE } from '../stockroom.ts'
-import { answersFrom, proveAgreement, proveCeiling } from './agreement.ts'
+import { proveAgreement, proveCeiling } from './agreement.ts'
 import { typicalAnswer } from './answers.ts'
 import type { Bench } from './bench.ts'
 import { nativeEngines, nativeRival } from './native.ts'
@@ -47,15 +47,15 @@ function chosenPeers(servers: readonly Contestant[], wanted: readonly string[]):
 
 /** Compares the answers of all servers before measuring any. The ceiling repeats the service's own answers. */
 async function prove(bench: Bench, others: readonly Contestant[], answersFile: string): Promise<void> {
-  const expected = await answersFrom(bench, SERVICE)
+  const ceilings = others.filter(({ kind }) => kind === 'ceiling')
+  const expected = await proveAgreement(
+    bench,
+    others.filter(other => !ceilings.includes(other)),
+  )
   const canned: Record<string, CannedAnswer[]> = {}
   for (const workload of bench.workloads) {
     canned[workload.name] = kindsOf(workload).map(kind => typicalAnswer(workload, kind, expected))
   }
   await writeFile(answersFile, JSON.stringify(canned))
-  for (const other of others) {
-    if (other.kind === 'ceiling') await proveCeiling(bench, other, canned)
-    else await proveAgreement(bench, other, expected)
-    console.error(`${other.name} gives the same answers as ${SERVICE.name}`)
-  }
+  for (const ceiling of ceilings) await proveCeiling(bench, ceiling, canned)
 }

@@ -34,15 +34,8 @@ async function run(options: PeersOptions, interrupted: AbortSignal): Promise<voi
   console.log(machineLine(engines, folder.path))
   console.log(`${options.rounds} rounds of ${seconds} s over ${connections} connections, one server at a time`)
   const style = options.markdown ? 'markdown' : 'plain'
-  for (const { name, title } of options.quick ? [] : workloads) {
-    const comparison = {
-      title,
-      subject: service.name,
-      peers: others.filter(server => server.kind === 'peer').map(server => server.name),
-      others: others.filter(server => server.kind !== 'peer').map(server => server.name),
-      rounds: rounds.flatMap(round => round.get(name) ?? []),
-    }
-    console.log(`\n${renderTable(comparisonTable(comparison), style)}`)
+  for (const workload of options.quick ? [] : workloads) {
+    console.log(`\n${renderTable(comparisonTable(workload, service, others, rounds), style)}`)
   }
   console.log(`\n${renderTable(overviewTable(workloads, others, rounds), style)}`)
 }

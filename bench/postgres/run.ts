@@ -1,7 +1,6 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { answersFrom, proveAgreement } from '../catalog/agreement.ts'
-import type { Bench } from '../catalog/bench.ts'
+import { proveAgreement } from '../catalog/agreement.ts'
 import { measureRound } from '../catalog/measurement.ts'
 import { seededDatabases } from '../catalog/seeded-database.ts'
 import { type Contestant, NODE, SERVICE, typeScriptPeer } from '../catalog/servers.ts'
@@ -53,7 +52,7 @@ async function run(options: PeersOptions, interrupted: AbortSignal): Promise<voi
     interrupted,
   }
 
-  if (workloads.length > 0) await prove(bench, others)
+  if (workloads.length > 0) await proveAgreement(bench, others)
 
   const rounds: Map<string, Round>[] = []
   const nodes: NodesRound[] = []
@@ -69,26 +68,10 @@ async function run(options: PeersOptions, interrupted: AbortSignal): Promise<voi
   const style = options.markdown ? 'markdown' : 'plain'
   console.log(machineLine([...runtimes(), `PostgreSQL ${server.version}`], server.directory))
   console.log(`${options.rounds} rounds of ${seconds} s over ${connections} connections, one server at a time`)
-  for (const { name, title } of workloads) {
-    const comparison = {
-      title,
-      subject: SERVICE.name,
-      peers: others.map(peer => peer.name),
-      others: [],
-      rounds: rounds.flatMap(round => round.get(name) ?? []),
-    }
-    console.log(`\n${renderTable(comparisonTable(comparison), style)}`)
+  for (const workload of workloads) {
+    console.log(`\n${renderTable(comparisonTable(workload, SERVICE, others, rounds), style)}`)
   }
   for (const { name, title } of nodes.length > 0 ? COMPARED : []) {
     console.log(`\n${renderTable(nodesTable(name, title, nodes), style)}`)
-  }
-}
-
-/** Compares the answers of all servers before measuring any. */
-async function prove(bench: Bench, others: readonly Contestant[]): Promise<void> {
-  const expected = await answersFrom(bench, SERVICE)
-  for (const other of others) {
-    await proveAgreement(bench, other, expected)
-    console.error(`${other.name} gives the same answers as ${SERVICE.name}`)
   }
 }

@@ -20,7 +20,7 @@ export async function createMany(api: Client, path: string, items: readonly obje
 }
 
 /** A product with reviews, all by one user. */
-export async function createReviewed(api: Client, reviews: number) {
+export async function reviewedProduct(api: Client, reviews: number) {
   const productId = await api.create('/products/', sample.product)
   const userId = await api.create('/users/', sample.user)
   const reviewIds = await createMany(api, '/reviews/', Array(reviews).fill(sample.review(productId, userId)))

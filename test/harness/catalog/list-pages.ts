@@ -19,14 +19,6 @@ export function createCategories(api: Client, count: number): Promise<number[]> 
   return createAll(api, '/categories/', count, () => sample.category)
 }
 
-/** A product with `reviews` reviews, all by one user. */
-export async function reviewedProduct(api: Client, reviews: number) {
-  const productId = await api.create('/products/', sample.product)
-  const userId = await api.create('/users/', sample.user)
-  const reviewIds = await createAll(api, '/reviews/', reviews, () => sample.review(productId, userId))
-  return { productId, userId, reviewIds }
-}
-
 export function ascending(ids: readonly number[]): number[] {
   return [...ids].sort((one, other) => one - other)
 }

@@ -1,6 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { z } from 'zod'
-import { createMany, createReviewed } from '../../../../test/harness/catalog/created.ts'
+import { createMany, reviewedProduct } from '../../../../test/harness/catalog/created.ts'
 import { ascending, Items, idsOf, nextOf } from '../../../../test/harness/catalog/list-pages.ts'
 import { onEachEngine } from '../../../../test/harness/contract.ts'
 import { sample } from '../../../../test/harness/samples.ts'
@@ -58,7 +58,7 @@ onEachEngine('long lists', api => {
   })
 
   test('a long list of reviews comes whole, overall and by product, by user and by both', async () => {
-    const { productId, userId, reviewIds } = await createReviewed(api, 900)
+    const { productId, userId, reviewIds } = await reviewedProduct(api, 900)
     const nested = [`/reviews/products/${productId}`, `/reviews/users/${userId}`]
     for (const path of [...nested, `/reviews/products/${productId}/users/${userId}`]) {
       expect(idsOf(await api.get(`${path}?limit=1000000000`)), path).toEqual(reviewIds)

@@ -1,6 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { z } from 'zod'
-import { createMany, createReviewed } from '../../../../test/harness/catalog/created.ts'
+import { createMany, reviewedProduct } from '../../../../test/harness/catalog/created.ts'
 import { embeddedIds, idsOf } from '../../../../test/harness/catalog/list-pages.ts'
 import { onEachEngine } from '../../../../test/harness/contract.ts'
 import { sample } from '../../../../test/harness/samples.ts'
@@ -17,7 +17,7 @@ const WithReviews = z.object({ reviews: z.array(z.unknown()) })
 
 onEachEngine('nested arrays', api => {
   test('a nested array has the first 100 items by id, in a list as in the resource', async () => {
-    const { productId, userId, reviewIds } = await createReviewed(api, PAGE_ITEMS + 30)
+    const { productId, userId, reviewIds } = await reviewedProduct(api, PAGE_ITEMS + 30)
     const categoryId = await api.create('/categories/', sample.category)
     const inCategory = await createMany(
       api,
@@ -37,7 +37,7 @@ onEachEngine('nested arrays', api => {
   })
 
   test('a nested array that was cut has a link to the rest', async () => {
-    const { productId, userId, reviewIds } = await createReviewed(api, PAGE_ITEMS + 3)
+    const { productId, userId, reviewIds } = await reviewedProduct(api, PAGE_ITEMS + 3)
     const product = await api.get(`/products/${productId}`)
     expect(product.headers.get('Link')).toBe(`</reviews/products/${productId}?skip=100>; rel="more"`)
     expect(idsOf(await api.get(`/reviews/products/${productId}?skip=100`))).toEqual(reviewIds.slice(PAGE_ITEMS))
@@ -60,7 +60,7 @@ onEachEngine('nested arrays', api => {
   })
 
   test('a nested array of exactly 100 items is whole and has no link', async () => {
-    const { productId, userId, reviewIds } = await createReviewed(api, PAGE_ITEMS)
+    const { productId, userId, reviewIds } = await reviewedProduct(api, PAGE_ITEMS)
     for (const path of [`/products/${productId}`, `/users/${userId}`]) {
       const answer = await api.get(path)
       expect(embeddedIds(answer.body, 'reviews'), path).toEqual(reviewIds)
@@ -73,7 +73,7 @@ onEachEngine('nested arrays', api => {
   })
 
   test('a nested array is also cut in the answers to an update and a delete', async () => {
-    const { productId, userId, reviewIds } = await createReviewed(api, PAGE_ITEMS + 1)
+    const { productId, userId, reviewIds } = await reviewedProduct(api, PAGE_ITEMS + 1)
     const product = `</reviews/products/${productId}?skip=100>; rel="more"`
     const user = `</reviews/users/${userId}?skip=100>; rel="more"`
     for (const [answer, link] of [
@@ -105,7 +105,7 @@ onEachEngine('nested arrays', api => {
   })
 
   test('a nested array that was cut has no link in a list, where the link could not say which item it belongs to', async () => {
-    const { productId } = await createReviewed(api, PAGE_ITEMS + 1)
+    const { productId } = await reviewedProduct(api, PAGE_ITEMS + 1)
     const answer = await api.get(`/products/?after_id=${productId - 1}`)
     expect(idsOf(answer)).toContain(productId)
     expect(answer.headers.get('Link')).toBeNull()

@@ -1,4 +1,5 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
+import { reviewedProduct } from '../../../../test/harness/catalog/created.ts'
 import {
   ascending,
   createAll,
@@ -6,7 +7,6 @@ import {
   follow,
   idsOf,
   nextOf,
-  reviewedProduct,
 } from '../../../../test/harness/catalog/list-pages.ts'
 import { onEachEngine } from '../../../../test/harness/contract.ts'
 import { sample } from '../../../../test/harness/samples.ts'

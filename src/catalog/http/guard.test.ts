@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { z } from 'zod'
 import {
   bearer,
-  createKey,
   type KeyedShop,
   revokeKey,
   startKeyed,
@@ -16,6 +15,7 @@ import { sendVerbatim } from '../../../test/harness/raw-http.ts'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { run, type Service, startService } from '../../../test/harness/service.ts'
+import { storeKey } from '../../../test/harness/stored-keys.ts'
 import { until } from '../../../test/harness/until.ts'
 import { SCOPES, type Scope } from '../../access/key.ts'
 
@@ -297,7 +297,7 @@ async function expectMatrix(
   }: { readonly shop: KeyedShop; readonly open: Client; readonly arePublic: (operation: Operation) => boolean },
 ): Promise<void> {
   const name = crypto.randomUUID()
-  const revoked = await createKey(shop.url, name, 'admin')
+  const revoked = await storeKey(shop.url, name, 'admin')
   expect((await guarded.get('/users/', bearer(revoked))).status).toBe(200)
   await revokeKey(shop.url, name)
   await until(async () => (await guarded.get('/users/', bearer(revoked))).status === 401)

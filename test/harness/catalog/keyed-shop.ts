@@ -2,6 +2,7 @@ import type { Scope } from '../../../src/access/key.ts'
 import { type Client, client } from '../client.ts'
 import type { Engine } from '../engines.ts'
 import { run, type Service, startService } from '../service.ts'
+import { storeKey } from '../stored-keys.ts'
 
 export interface KeyedShop extends AsyncDisposable {
   readonly url: string
@@ -17,9 +18,9 @@ export async function startKeyedShop(engine: Engine, flags: readonly string[] = 
   const open = new AsyncDisposableStack()
   const { url } = open.use(await engine.freshDatabase())
   const keys = {
-    read: await createKey(url, 'reader', 'read'),
-    write: await createKey(url, 'writer', 'write'),
-    admin: await createKey(url, 'owner', 'admin'),
+    read: await storeKey(url, 'reader', 'read'),
+    write: await storeKey(url, 'writer', 'write'),
+    admin: await storeKey(url, 'owner', 'admin'),
   }
   const service = open.use(await startKeyed(url, flags))
   const clientWith = (secret: string) => client(() => service.address, bearer(secret))
@@ -35,12 +36,6 @@ export async function startKeyedShop(engine: Engine, flags: readonly string[] = 
 /** Another service on the same database. */
 export function startKeyed(url: string, flags: readonly string[] = []): Promise<Service> {
   return startService(url, { flags: ['--auth', 'keys', ...flags] })
-}
-
-export async function createKey(url: string, name: string, scope: Scope): Promise<string> {
-  const { status, output, errors } = await run(['key', '--database', url, 'create', name, '--scope', scope])
-  if (status !== 0) throw new Error(errors)
-  return output.trim()
 }
 
 export async function revokeKey(url: string, name: string): Promise<void> {

@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { lines, NDJSON, postKeyed } from '../../../../test/harness/catalog/keyed.ts'
-import { bearer, createKey, revokeKey, startKeyedShop } from '../../../../test/harness/catalog/keyed-shop.ts'
+import { bearer, revokeKey, startKeyedShop } from '../../../../test/harness/catalog/keyed-shop.ts'
 import { listOf } from '../../../../test/harness/catalog/resources.ts'
 import { type Client, client } from '../../../../test/harness/client.ts'
 import { QUICK_HASHES, withEachEngine } from '../../../../test/harness/contract.ts'
@@ -11,6 +11,7 @@ import { ENGINES, type Engine, sqlite } from '../../../../test/harness/engines.t
 import { connected } from '../../../../test/harness/postgres/database.ts'
 import { sample } from '../../../../test/harness/samples.ts'
 import { run, startService } from '../../../../test/harness/service.ts'
+import { storeKey } from '../../../../test/harness/stored-keys.ts'
 import { temporaryFolder } from '../../../../test/harness/temporary-folder.ts'
 import { until } from '../../../../test/harness/until.ts'
 import { openSqlite } from '../../../database/sqlite/open.ts'
@@ -220,7 +221,7 @@ describe('kept answers on SQLite', () => {
     await revokeKey(url, 'writer')
     await until(async () => (await as(keys.write)).status === 401)
     // A key that takes the place of another one, under its name.
-    const renewed = await createKey(url, 'writer', 'write')
+    const renewed = await storeKey(url, 'writer', 'write')
     await until(async () => (await as(renewed)).status === 200)
     expect(await as(renewed)).toMatchObject({ text: writer.text, isReplayed: true })
   })

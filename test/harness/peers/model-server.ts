@@ -1,6 +1,6 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { z } from 'zod'
+import { startScriptedServer } from './scripted-server.ts'
 
 /** A language model's protocol on the wire. Each has its own file beside this one. */
 export interface Protocol {
@@ -107,16 +107,16 @@ export async function startModelServer(protocol: Protocol): Promise<ModelServer>
   const calls: ModelCall[] = []
   let handedOut = 0
   let arrived = Promise.withResolvers<void>()
-  const server = createServer(async (request, response) => {
-    const asked = await modelRequest(request)
-    if (request.method !== 'POST' || asked.path !== protocol.path) return response.writeHead(404).end()
-    calls.push(modelCall(protocol, asked, response))
+  const server = await startScriptedServer(({ method, path, headers, body }) => response => {
+    if (method !== 'POST' || path !== protocol.path) {
+      response.writeHead(404).end()
+      return
+    }
+    calls.push(modelCall(protocol, { path, headers: textsOf(headers), body: JSON.parse(body) }, response))
     arrived.resolve()
     arrived = Promise.withResolvers()
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = `http://127.0.0.1:${portOf(server.address())}`
+  const { address } = server
   return {
     address,
     environment: protocol.environment(address),
@@ -131,11 +131,7 @@ export async function startModelServer(protocol: Protocol): Promise<ModelServer>
         await arrived.promise
       }
     },
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 
@@ -192,16 +188,6 @@ function modelCall(protocol: Protocol, request: ModelRequest, response: ServerRe
   }
 }
 
-async function modelRequest(request: IncomingMessage): Promise<ModelRequest> {
-  request.setEncoding('utf8')
-  let body = ''
-  for await (const bytes of request) body += bytes
-  const headers: Record<string, string | undefined> = {}
-  for (const [name, value] of Object.entries(request.headers)) headers[name] = String(value)
-  return { path: request.url ?? '', headers, body: JSON.parse(body) }
-}
-
-function portOf(address: ReturnType<ReturnType<typeof createServer>['address']>): number {
-  if (address === null || typeof address === 'string') throw new Error('the server does not listen')
-  return address.port
+function textsOf(headers: IncomingHttpHeaders): ModelRequest['headers'] {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
 }

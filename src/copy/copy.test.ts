@@ -10,8 +10,9 @@ import { migrated, oddShop, PASSWORD } from '../../test/harness/copy/odd-shop.ts
 import { citus, ENGINES, postgres, sqlite } from '../../test/harness/engines.ts'
 import { connected } from '../../test/harness/postgres/database.ts'
 import { sample } from '../../test/harness/samples.ts'
-import { run, runAtTerminal, startService } from '../../test/harness/service.ts'
+import { run, startService } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
+import { runAtTerminal } from '../../test/harness/terminal/talk.ts'
 import { until } from '../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)

@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test'
-import { type Evaluation, evaluation } from '../../test/harness/evaluation.ts'
+import { resolve } from 'node:path'
 import { ask, openModel } from '../../test/harness/model-client.ts'
 import { type ModelServer, startModelServer } from '../../test/harness/peers/model-server.ts'
 import { openaiChat } from '../../test/harness/peers/openai-chat.ts'
 import { openaiResponses } from '../../test/harness/peers/openai-responses.ts'
 import { PROTOCOLS } from '../../test/harness/peers/protocols.ts'
+import { type Run, run } from '../../test/harness/service.ts'
 
 test('OpenAI is told not to store the answer', async () => {
   await using server = await startModelServer(openaiResponses)
@@ -68,7 +69,7 @@ test('opening a model loads the code of its provider and no other, and nothing i
 })
 
 /** A separate program asks four times: the second answer is garbage, and the last is abandoned after its first piece. */
-function askInProcess(server: ModelServer): Promise<Evaluation> {
+function askInProcess(server: ModelServer): Promise<Run> {
   return evaluation(
     `
     const { openChatModel } = await import('./models/open.ts')
@@ -84,4 +85,9 @@ function askInProcess(server: ModelServer): Promise<Evaluation> {
   `,
     server.environment,
   )
+}
+
+/** Runs a few lines in their own process, in the source folder. */
+function evaluation(program: string, environment: Record<string, string>): Promise<Run> {
+  return run(['--eval', program], { program: [process.execPath], environment, folder: resolve(import.meta.dir, '..') })
 }

@@ -112,26 +112,6 @@ export async function run(
   return { status: child.exitCode, output, errors }
 }
 
-/** Runs the program at a terminal until it ends; returns the terminal's output. */
-export async function runAtTerminal(
-  argv: readonly string[],
-  surroundings: Surroundings = {},
-): Promise<{ readonly status: number | null; readonly screen: string }> {
-  const decoder = new TextDecoder()
-  const closed = Promise.withResolvers<void>()
-  let screen = ''
-  const terminal = {
-    data: (_: unknown, bytes: Uint8Array) => {
-      screen += decoder.decode(bytes, { stream: true })
-    },
-    exit: () => closed.resolve(),
-  }
-  const child = spawn(commandLine(argv, surroundings), { ...surroundingsOf(surroundings), terminal })
-  await child.exited
-  await closed.promise
-  return { status: child.exitCode, screen }
-}
-
 export function commandLine(argv: readonly string[], { through = [], program = PROGRAM }: Surroundings): string[] {
   return [...through, ...program, ...argv]
 }

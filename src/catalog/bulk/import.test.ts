@@ -5,15 +5,9 @@ import { client } from '../../../test/harness/client.ts'
 import { countSkippedOnCitus, QUICK_HASHES } from '../../../test/harness/contract.ts'
 import { ENGINES, postgres, sqlite } from '../../../test/harness/engines.ts'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
-import {
-  commandLine,
-  run,
-  runAtTerminal,
-  type Surroundings,
-  startService,
-  surroundingsOf,
-} from '../../../test/harness/service.ts'
+import { commandLine, run, type Surroundings, startService, surroundingsOf } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+import { runAtTerminal } from '../../../test/harness/terminal/talk.ts'
 import { until } from '../../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)

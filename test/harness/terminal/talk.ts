@@ -126,6 +126,15 @@ export function startAtTerminal(
   }
 }
 
+/** Runs the program at a terminal until it ends; returns the terminal's output. */
+export async function runAtTerminal(
+  argv: readonly string[],
+  surroundings: Surroundings = {},
+): Promise<{ readonly status: number | null; readonly screen: string }> {
+  await using session = startAtTerminal(argv, surroundings)
+  return { status: await session.ended, screen: session.received() }
+}
+
 function screenOf({ buffer }: Emulator): string {
   const { active } = buffer
   const rows = Array.from(

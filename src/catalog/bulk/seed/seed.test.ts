@@ -9,8 +9,9 @@ import { migrated } from '../../../../test/harness/copy/odd-shop.ts'
 import { sqlite } from '../../../../test/harness/engines.ts'
 import { expectRefusal } from '../../../../test/harness/refusal.ts'
 import { sample } from '../../../../test/harness/samples.ts'
-import { run, runAtTerminal, type Surroundings, startService } from '../../../../test/harness/service.ts'
+import { run, type Surroundings, startService } from '../../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../../test/harness/temporary-folder.ts'
+import { runAtTerminal } from '../../../../test/harness/terminal/talk.ts'
 
 setDefaultTimeout(120_000)
 

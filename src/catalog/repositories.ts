@@ -5,7 +5,7 @@ import type { Loader } from './bulk/load.ts'
 import { loaderOf } from './bulk/open.ts'
 import { CATEGORIES, type CategoryRow } from './categories/stored.ts'
 import { compressedCharacters } from './http/compression.ts'
-import { Idempotency } from './http/idempotency/keyed-request.ts'
+import { type Idempotency, idempotencyOf } from './http/idempotency/keyed-request.ts'
 import { PRODUCTS, type ProductRow } from './products/stored.ts'
 import { REVIEWS, type ReviewRow } from './reviews/stored.ts'
 import { searchIndexOf } from './search-index.ts'
@@ -88,7 +88,7 @@ export function repositoriesOf(
     reviews,
     users,
     loader: loaderOf(database, { isServing: true }),
-    idempotency: new Idempotency(keys, new AnswerSpace(keys, idempotencyBytes)),
+    idempotency: idempotencyOf(keys, new AnswerSpace(keys, idempotencyBytes)),
     keys,
     isEmpty: async () => {
       const hasRows = async <Row extends Values>({ end }: Lists<Row>) => (await end(wholeList())).last !== null

@@ -103,7 +103,7 @@ async function stored(
     for await (const some of storeAllRows(load, resource, read)) for (const id of some) ids.push(id)
     const creation: Creation = { created: ids.length, ids }
     const answer = JSON.stringify(creation)
-    if (keyed) await keep(keyed.claim, answer)
+    if (keyed) await keep(keyed.claim(), answer)
     return answer
   })
 }

@@ -108,7 +108,7 @@ export function operation<Path extends z.ZodObject, Query extends z.ZodObject, B
       if ('errors' in input) return invalid(input.errors)
       const kept = await begun.kept()
       if (kept) return begun.replay(kept)
-      return begun.first(() => handler(input.value, scope, begun.claim))
+      return begun.first(() => handler(input.value, scope, begun.claim()))
     })
   }
   const { url, lines } = contract

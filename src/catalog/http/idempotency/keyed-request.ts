@@ -19,6 +19,30 @@ interface Form {
   readonly respond: (kept: KeptAnswer) => Response
 }
 
+/** Gives the first answer to a request with an `Idempotency-Key` again. */
+export type Idempotency = ReturnType<typeof idempotencyOf>
+
+export function idempotencyOf(store: KeyStore, space: AnswerSpace) {
+  // Read once, because a database never gets another one.
+  const secret = once(() => store.secret())
+  const keys: Keys = { store, space, running: new Set() }
+  return {
+    /** Begins a request with this header. Resolves to the response if the header has no key. */
+    begin: async (header: string, scope: RequestScope, form: Form): Promise<KeyedRequest | Response> => {
+      const sent = keyIn(header)
+      if (sent === null) return invalid([UNREADABLE])
+      // Each access key has keys of its own, so that nobody gets a stranger's answers.
+      const owned = `${scope.key?.name ?? ''}\n${sent}`
+      const hash = new Bun.CryptoHasher('sha256', await secret()).update(owned).digest()
+      const fingerprint = new Bun.CryptoHasher('sha256', hash.subarray(HASH_HALF_BYTES))
+      const { route, parameters } = scope.matched
+      fingerprint.update(`${form.mediaType} ${route} ${JSON.stringify(parameters)}\n`)
+      const key = hash.subarray(0, HASH_HALF_BYTES).toString('base64url')
+      return keyedRequest(keys, key, fingerprint, form)
+    },
+  }
+}
+
 /** The state that all requests with a key share. */
 interface Keys {
   readonly store: KeyStore
@@ -27,89 +51,51 @@ interface Keys {
   readonly running: Set<string>
 }
 
-/** Gives the first answer to a request with an `Idempotency-Key` again. */
-export class Idempotency {
-  readonly #keys: Keys
-  /** Read once, because a database never gets another one. */
-  readonly #secret: () => Promise<string>
+export type KeyedRequest = ReturnType<typeof keyedRequest>
 
-  constructor(store: KeyStore, space: AnswerSpace) {
-    this.#keys = { store, space, running: new Set() }
-    this.#secret = once(() => store.secret())
-  }
-
-  /** Begins a request with this header. Resolves to the response if the header has no key. */
-  async begin(header: string, scope: RequestScope, form: Form): Promise<KeyedRequest | Response> {
-    const sent = keyIn(header)
-    if (sent === null) return invalid([UNREADABLE])
-    // Each access key has keys of its own, so that nobody gets a stranger's answers.
-    const owned = `${scope.key?.name ?? ''}\n${sent}`
-    const hash = new Bun.CryptoHasher('sha256', await this.#secret()).update(owned).digest()
-    const fingerprint = new Bun.CryptoHasher('sha256', hash.subarray(HASH_HALF_BYTES))
-    const { route, parameters } = scope.matched
-    fingerprint.update(`${form.mediaType} ${route} ${JSON.stringify(parameters)}\n`)
-    const key = hash.subarray(0, HASH_HALF_BYTES).toString('base64url')
-    return new KeyedRequest(this.#keys, key, fingerprint, form)
-  }
-}
-
-export class KeyedRequest {
-  readonly #keys: Keys
-  readonly #key: string
-  readonly #fingerprint: Bun.CryptoHasher
-  readonly #form: Form
-  #claim: Claim | null = null
-
-  constructor(keys: Keys, key: string, fingerprint: Bun.CryptoHasher, form: Form) {
-    this.#keys = keys
-    this.#key = key
-    this.#fingerprint = fingerprint
-    this.#form = form
-  }
-
-  /** Adds a piece of the body, and returns it. Members that need the body may be used after the last piece. */
-  readonly update = (bytes: Uint8Array): Uint8Array => {
-    this.#fingerprint.update(bytes)
-    return bytes
-  }
-
-  /** The answer to an earlier request with this key. */
-  kept(): Awaitable<KeptAnswer | null> {
-    return this.#keys.store.find(this.#key)
+function keyedRequest({ store, space, running }: Keys, key: string, fingerprint: Bun.CryptoHasher, { respond }: Form) {
+  let made: Claim | null = null
+  /** What the handler stores with the answer. Needs the body. */
+  const claim = (): Claim => {
+    made ??= { key, fingerprint: fingerprint.digest('base64url'), stored: space.add }
+    return made
   }
 
   /** Needs the body. */
-  replay(kept: KeptAnswer): Response {
-    if (kept.fingerprint !== this.claim.fingerprint) return invalid([USED_BEFORE])
-    const response = this.#form.respond(kept)
+  const replay = (kept: KeptAnswer): Response => {
+    if (kept.fingerprint !== claim().fingerprint) return invalid([USED_BEFORE])
+    const response = respond(kept)
     response.headers.set(IDEMPOTENCY_REPLAYED, 'true')
     return response
   }
 
-  /** The claim that the handler stores with the answer. Needs the body. */
-  get claim(): Claim {
-    const { space } = this.#keys
-    this.#claim ??= { key: this.#key, fingerprint: this.#fingerprint.digest('base64url'), stored: space.add }
-    return this.#claim
-  }
-
-  /** Answers the first request with this key. */
-  async first(answer: () => Awaitable<Response>): Promise<Response> {
-    const { store, space, running } = this.#keys
-    if (running.has(this.#key)) {
-      const retryAfter = { 'Retry-After': String(RETRY_SECONDS) }
-      throw new HttpError(409, 'Another request with this Idempotency-Key is in progress', retryAfter)
-    }
-    running.add(this.#key)
-    try {
-      await space.mustBeLeft()
-      return await answer()
-    } catch (error) {
-      if (!(error instanceof KeyTakenError)) throw error
-      // The answer of another process. It may not be on the disk yet, and finding it waits for that.
-      return this.replay((await store.find(error.key)) ?? error.kept)
-    } finally {
-      running.delete(this.#key)
-    }
+  return {
+    claim,
+    replay,
+    /** Adds a piece of the body, and returns it. Members that need the body may be used after the last piece. */
+    update: (bytes: Uint8Array): Uint8Array => {
+      fingerprint.update(bytes)
+      return bytes
+    },
+    /** The answer to an earlier request with this key. */
+    kept: () => store.find(key),
+    /** Answers the first request with this key. */
+    first: async (answer: () => Awaitable<Response>): Promise<Response> => {
+      if (running.has(key)) {
+        const retryAfter = { 'Retry-After': String(RETRY_SECONDS) }
+        throw new HttpError(409, 'Another request with this Idempotency-Key is in progress', retryAfter)
+      }
+      running.add(key)
+      try {
+        await space.mustBeLeft()
+        return await answer()
+      } catch (error) {
+        if (!(error instanceof KeyTakenError)) throw error
+        // The answer of another process. It may not be on the disk yet, and finding it waits for that.
+        return replay((await store.find(error.key)) ?? error.kept)
+      } finally {
+        running.delete(key)
+      }
+    },
   }
 }

@@ -1,50 +1,27 @@
 /** Elysia with its own schemas, on Bun's own SQLite. */
 import { Database } from 'bun:sqlite'
 import { Elysia, status, t } from 'elysia'
-import {
-  type CategorizedProductRow,
-  type CategoryRow,
-  createdReview,
-  embedProducts,
-  embedReviews,
-  embedUserAndProduct,
-  INSERT_PRODUCT,
-  INSERT_REVIEW,
-  LIMIT_DEFAULT,
-  PRAGMAS,
-  type ProductRow,
-  type ReviewRow,
-  type ReviewWithUserRow,
-  SELECT_CATEGORIES,
-  SELECT_CATEGORY_AS_JSON,
-  SELECT_PRODUCT,
-  SELECT_PRODUCT_AS_JSON,
-  SELECT_PRODUCTS,
-  SELECT_PRODUCTS_OF_PAGE,
-  SELECT_REVIEW_AS_JSON,
-  SELECT_REVIEWS_OF_PAGE,
-  SELECT_REVIEWS_WITH_USERS,
-  SELECT_USER,
-  UPDATE_PRODUCT,
-  type UserRow,
-} from './statements.ts'
+import * as sql from './statements.ts'
+import { createdReview, embedProducts, embedReviews, embedUserAndProduct } from './statements.ts'
 
 const database = new Database(process.env.DATABASE ?? '')
-for (const pragma of PRAGMAS) database.run(pragma)
+for (const pragma of sql.PRAGMAS) database.run(pragma)
 
-const selectProduct = database.prepare<ProductRow, [number]>(SELECT_PRODUCT)
-const selectProductAsJson = database.prepare<{ json: string }, [number]>(SELECT_PRODUCT_AS_JSON)
-const selectProducts = database.prepare<ProductRow, [number, number]>(SELECT_PRODUCTS)
-const selectReviewsOfPage = database.prepare<ReviewRow, [number, number]>(SELECT_REVIEWS_OF_PAGE)
-const selectReviewsWithUsers = database.prepare<ReviewWithUserRow, [number, number, number]>(SELECT_REVIEWS_WITH_USERS)
-const selectReviewAsJson = database.prepare<{ json: string }, [number]>(SELECT_REVIEW_AS_JSON)
-const selectCategoryAsJson = database.prepare<{ json: string }, [number]>(SELECT_CATEGORY_AS_JSON)
-const selectCategories = database.prepare<CategoryRow, [number, number]>(SELECT_CATEGORIES)
-const selectProductsOfPage = database.prepare<CategorizedProductRow, [number, number]>(SELECT_PRODUCTS_OF_PAGE)
-const selectUser = database.prepare<UserRow, [number]>(SELECT_USER)
-const insertReview = database.prepare<never, [number, number, number, string]>(INSERT_REVIEW)
-const insertProduct = database.prepare<never, [string, string, number]>(INSERT_PRODUCT)
-const updateProduct = database.prepare<never, [string, string, number, number]>(UPDATE_PRODUCT)
+const selectProduct = database.prepare<sql.ProductRow, [number]>(sql.SELECT_PRODUCT)
+const selectProductAsJson = database.prepare<{ json: string }, [number]>(sql.SELECT_PRODUCT_AS_JSON)
+const selectProducts = database.prepare<sql.ProductRow, [number, number]>(sql.SELECT_PRODUCTS)
+const selectReviewsOfPage = database.prepare<sql.ReviewRow, [number, number]>(sql.SELECT_REVIEWS_OF_PAGE)
+const selectReviewsWithUsers = database.prepare<sql.ReviewWithUserRow, [number, number, number]>(
+  sql.SELECT_REVIEWS_WITH_USERS,
+)
+const selectReviewAsJson = database.prepare<{ json: string }, [number]>(sql.SELECT_REVIEW_AS_JSON)
+const selectCategoryAsJson = database.prepare<{ json: string }, [number]>(sql.SELECT_CATEGORY_AS_JSON)
+const selectCategories = database.prepare<sql.CategoryRow, [number, number]>(sql.SELECT_CATEGORIES)
+const selectProductsOfPage = database.prepare<sql.CategorizedProductRow, [number, number]>(sql.SELECT_PRODUCTS_OF_PAGE)
+const selectUser = database.prepare<sql.UserRow, [number]>(sql.SELECT_USER)
+const insertReview = database.prepare<never, [number, number, number, string]>(sql.INSERT_REVIEW)
+const insertProduct = database.prepare<never, [string, string, number]>(sql.INSERT_PRODUCT)
+const updateProduct = database.prepare<never, [string, string, number, number]>(sql.UPDATE_PRODUCT)
 
 // No response schemas: Elysia checks each response against them at run time, which cost a third of the rate of `list`.
 const body = t.Object({
@@ -61,7 +38,7 @@ const reviewBody = t.Object({
 const params = t.Object({ id: t.Integer() })
 const query = t.Object({
   skip: t.Integer({ minimum: 0, default: 0 }),
-  limit: t.Integer({ minimum: 0, default: LIMIT_DEFAULT }),
+  limit: t.Integer({ minimum: 0, default: sql.LIMIT_DEFAULT }),
 })
 const JSON_TYPE = { headers: { 'content-type': 'application/json' } }
 const notFound = () => status(404, { detail: 'Not found' })

@@ -3,50 +3,27 @@ import type { AddressInfo } from 'node:net'
 import Database from 'better-sqlite3'
 import express, { type NextFunction, type Request, type Response } from 'express'
 import { z } from 'zod'
-import {
-  type CategorizedProductRow,
-  type CategoryRow,
-  createdReview,
-  embedProducts,
-  embedReviews,
-  embedUserAndProduct,
-  INSERT_PRODUCT,
-  INSERT_REVIEW,
-  LIMIT_DEFAULT,
-  PRAGMAS,
-  type ProductRow,
-  type ReviewRow,
-  type ReviewWithUserRow,
-  SELECT_CATEGORIES,
-  SELECT_CATEGORY_AS_JSON,
-  SELECT_PRODUCT,
-  SELECT_PRODUCT_AS_JSON,
-  SELECT_PRODUCTS,
-  SELECT_PRODUCTS_OF_PAGE,
-  SELECT_REVIEW_AS_JSON,
-  SELECT_REVIEWS_OF_PAGE,
-  SELECT_REVIEWS_WITH_USERS,
-  SELECT_USER,
-  UPDATE_PRODUCT,
-  type UserRow,
-} from './statements.ts'
+import * as sql from './statements.ts'
+import { createdReview, embedProducts, embedReviews, embedUserAndProduct } from './statements.ts'
 
 const database = new Database(process.env.DATABASE ?? '')
-for (const pragma of PRAGMAS) database.exec(pragma)
+for (const pragma of sql.PRAGMAS) database.exec(pragma)
 
-const selectProduct = database.prepare<[number], ProductRow>(SELECT_PRODUCT)
-const selectProductAsJson = database.prepare<[number], string>(SELECT_PRODUCT_AS_JSON).pluck()
-const selectProducts = database.prepare<[number, number], ProductRow>(SELECT_PRODUCTS)
-const selectReviewsOfPage = database.prepare<[number, number], ReviewRow>(SELECT_REVIEWS_OF_PAGE)
-const selectReviewsWithUsers = database.prepare<[number, number, number], ReviewWithUserRow>(SELECT_REVIEWS_WITH_USERS)
-const selectReviewAsJson = database.prepare<[number], string>(SELECT_REVIEW_AS_JSON).pluck()
-const selectCategoryAsJson = database.prepare<[number], string>(SELECT_CATEGORY_AS_JSON).pluck()
-const selectCategories = database.prepare<[number, number], CategoryRow>(SELECT_CATEGORIES)
-const selectProductsOfPage = database.prepare<[number, number], CategorizedProductRow>(SELECT_PRODUCTS_OF_PAGE)
-const selectUser = database.prepare<[number], UserRow>(SELECT_USER)
-const insertReview = database.prepare<[number, number, number, string]>(INSERT_REVIEW)
-const insertProduct = database.prepare<[string, string, number]>(INSERT_PRODUCT)
-const updateProduct = database.prepare<[string, string, number, number]>(UPDATE_PRODUCT)
+const selectProduct = database.prepare<[number], sql.ProductRow>(sql.SELECT_PRODUCT)
+const selectProductAsJson = database.prepare<[number], string>(sql.SELECT_PRODUCT_AS_JSON).pluck()
+const selectProducts = database.prepare<[number, number], sql.ProductRow>(sql.SELECT_PRODUCTS)
+const selectReviewsOfPage = database.prepare<[number, number], sql.ReviewRow>(sql.SELECT_REVIEWS_OF_PAGE)
+const selectReviewsWithUsers = database.prepare<[number, number, number], sql.ReviewWithUserRow>(
+  sql.SELECT_REVIEWS_WITH_USERS,
+)
+const selectReviewAsJson = database.prepare<[number], string>(sql.SELECT_REVIEW_AS_JSON).pluck()
+const selectCategoryAsJson = database.prepare<[number], string>(sql.SELECT_CATEGORY_AS_JSON).pluck()
+const selectCategories = database.prepare<[number, number], sql.CategoryRow>(sql.SELECT_CATEGORIES)
+const selectProductsOfPage = database.prepare<[number, number], sql.CategorizedProductRow>(sql.SELECT_PRODUCTS_OF_PAGE)
+const selectUser = database.prepare<[number], sql.UserRow>(sql.SELECT_USER)
+const insertReview = database.prepare<[number, number, number, string]>(sql.INSERT_REVIEW)
+const insertProduct = database.prepare<[string, string, number]>(sql.INSERT_PRODUCT)
+const updateProduct = database.prepare<[string, string, number, number]>(sql.UPDATE_PRODUCT)
 
 const ProductCreate = z.object({
   name: z.string().min(3).max(50),
@@ -62,7 +39,7 @@ const ReviewCreate = z.object({
 const Path = z.object({ id: z.coerce.number().int() })
 const Page = z.object({
   skip: z.coerce.number().int().min(0).default(0),
-  limit: z.coerce.number().int().min(0).default(LIMIT_DEFAULT),
+  limit: z.coerce.number().int().min(0).default(sql.LIMIT_DEFAULT),
 })
 
 const app = express()

@@ -1,37 +1,12 @@
 /** Fastify with its own schemas to validate requests, on Node's own SQLite. */
 import { DatabaseSync } from 'node:sqlite'
 import Fastify from 'fastify'
-import {
-  type CategorizedProductRow,
-  type CategoryRow,
-  createdReview,
-  embedProducts,
-  embedReviews,
-  embedUserAndProduct,
-  INSERT_PRODUCT,
-  INSERT_REVIEW,
-  LIMIT_DEFAULT,
-  PRAGMAS,
-  type ProductRow,
-  type ReviewCreate,
-  type ReviewRow,
-  type ReviewWithUserRow,
-  SELECT_CATEGORIES,
-  SELECT_CATEGORY_AS_JSON,
-  SELECT_PRODUCT,
-  SELECT_PRODUCT_AS_JSON,
-  SELECT_PRODUCTS,
-  SELECT_PRODUCTS_OF_PAGE,
-  SELECT_REVIEW_AS_JSON,
-  SELECT_REVIEWS_OF_PAGE,
-  SELECT_REVIEWS_WITH_USERS,
-  SELECT_USER,
-  UPDATE_PRODUCT,
-  type UserRow,
-} from './statements.ts'
+import { body, JSON_TYPE, type Page, type Path, type ProductCreate, params, querystring } from './fastify-schemas.ts'
+import * as sql from './statements.ts'
+import { createdReview, embedProducts, embedReviews, embedUserAndProduct } from './statements.ts'
 
 const database = new DatabaseSync(process.env.DATABASE ?? '')
-for (const pragma of PRAGMAS) database.exec(pragma)
+for (const pragma of sql.PRAGMAS) database.exec(pragma)
 
 type ProductColumns = [id: number, name: string, description: string, price: number]
 type ReviewColumns = [id: number, productId: number, userId: number, rating: number, comment: string]
@@ -40,23 +15,23 @@ type CategorizedColumns = [id: number, categoryId: number, name: string, descrip
 type UserColumns = [id: number, name: string, avatar: string]
 type ReviewWithUserColumns = [id: number, userId: number, rating: number, comment: string, name: string, avatar: string]
 
-const selectProduct = prepare<ProductColumns>(SELECT_PRODUCT)
-const selectProductAsJson = prepare<[json: string]>(SELECT_PRODUCT_AS_JSON)
-const selectProducts = prepare<ProductColumns>(SELECT_PRODUCTS)
-const selectReviewsOfPage = prepare<ReviewColumns>(SELECT_REVIEWS_OF_PAGE)
-const selectReviewsWithUsers = prepare<ReviewWithUserColumns>(SELECT_REVIEWS_WITH_USERS)
-const selectReviewAsJson = prepare<[json: string]>(SELECT_REVIEW_AS_JSON)
-const selectCategoryAsJson = prepare<[json: string]>(SELECT_CATEGORY_AS_JSON)
-const selectCategories = prepare<CategoryColumns>(SELECT_CATEGORIES)
-const selectProductsOfPage = prepare<CategorizedColumns>(SELECT_PRODUCTS_OF_PAGE)
-const selectUser = prepare<UserColumns>(SELECT_USER)
-const insertReview = database.prepare(INSERT_REVIEW)
-const insertProduct = database.prepare(INSERT_PRODUCT)
-const updateProduct = database.prepare(UPDATE_PRODUCT)
+const selectProduct = prepare<ProductColumns>(sql.SELECT_PRODUCT)
+const selectProductAsJson = prepare<[json: string]>(sql.SELECT_PRODUCT_AS_JSON)
+const selectProducts = prepare<ProductColumns>(sql.SELECT_PRODUCTS)
+const selectReviewsOfPage = prepare<ReviewColumns>(sql.SELECT_REVIEWS_OF_PAGE)
+const selectReviewsWithUsers = prepare<ReviewWithUserColumns>(sql.SELECT_REVIEWS_WITH_USERS)
+const selectReviewAsJson = prepare<[json: string]>(sql.SELECT_REVIEW_AS_JSON)
+const selectCategoryAsJson = prepare<[json: string]>(sql.SELECT_CATEGORY_AS_JSON)
+const selectCategories = prepare<CategoryColumns>(sql.SELECT_CATEGORIES)
+const selectProductsOfPage = prepare<CategorizedColumns>(sql.SELECT_PRODUCTS_OF_PAGE)
+const selectUser = prepare<UserColumns>(sql.SELECT_USER)
+const insertReview = database.prepare(sql.INSERT_REVIEW)
+const insertProduct = database.prepare(sql.INSERT_PRODUCT)
+const updateProduct = database.prepare(sql.UPDATE_PRODUCT)
 
 /** Rows as arrays: node:sqlite's row objects have no prototype and took twice as long to create and serialize. */
-function prepare<Columns>(sql: string) {
-  const statement = database.prepare(sql)
+function prepare<Columns>(text: string) {
+  const statement = database.prepare(text)
   statement.setReturnArrays(true)
   return {
     get: (...parameters: number[]) => {
@@ -70,61 +45,36 @@ function prepare<Columns>(sql: string) {
   }
 }
 
-function productRow([id, name, description, price]: ProductColumns): ProductRow {
+function productRow([id, name, description, price]: ProductColumns): sql.ProductRow {
   return { id, name, description, price }
 }
 
-function reviewRow([id, product_id, user_id, rating, comment]: ReviewColumns): ReviewRow {
+function reviewRow([id, product_id, user_id, rating, comment]: ReviewColumns): sql.ReviewRow {
   return { id, product_id, user_id, rating, comment }
 }
 
-function reviewWithUserRow([id, user_id, rating, comment, name, avatar]: ReviewWithUserColumns): ReviewWithUserRow {
+function reviewWithUserRow([id, user_id, rating, comment, name, avatar]: ReviewWithUserColumns): sql.ReviewWithUserRow {
   return { id, user_id, rating, comment, user_name: name, user_avatar: avatar }
 }
 
-function categoryRow([id, name, description]: CategoryColumns): CategoryRow {
+function categoryRow([id, name, description]: CategoryColumns): sql.CategoryRow {
   return { id, name, description }
 }
 
-function categorizedProductRow([id, category_id, name, description, price]: CategorizedColumns): CategorizedProductRow {
+function categorizedProductRow([
+  id,
+  category_id,
+  name,
+  description,
+  price,
+]: CategorizedColumns): sql.CategorizedProductRow {
   return { id, category_id, name, description, price }
 }
 
-function userRow([id, name, avatar]: UserColumns): UserRow {
+function userRow([id, name, avatar]: UserColumns): sql.UserRow {
   return { id, name, avatar }
 }
 
-interface Path {
-  id: number
-}
-interface Page {
-  skip: number
-  limit: number
-}
-interface ProductCreate {
-  name: string
-  description: string
-  price: number
-}
-
-// No response schemas: Fastify's compiled serializers were slower than V8's JSON.stringify (`list`: by a quarter).
-const params = { type: 'object', required: ['id'], properties: { id: { type: 'integer' } } }
-const querystring = {
-  type: 'object',
-  properties: {
-    skip: { type: 'integer', minimum: 0, default: 0 },
-    limit: { type: 'integer', minimum: 0, default: LIMIT_DEFAULT },
-  },
-}
-const body = {
-  type: 'object',
-  required: ['name', 'description', 'price'],
-  properties: {
-    name: { type: 'string', minLength: 3, maxLength: 50 },
-    description: { type: 'string' },
-    price: { type: 'number', exclusiveMinimum: 0 },
-  },
-}
 const reviewBody = {
   type: 'object',
   required: ['product_id', 'user_id', 'rating', 'comment'],
@@ -136,7 +86,6 @@ const reviewBody = {
   },
 }
 const NOT_FOUND = { detail: 'Not found' }
-const JSON_TYPE = 'application/json; charset=utf-8'
 
 const app = Fastify({ logger: false })
 
@@ -193,7 +142,7 @@ app.get<{ Params: Path }>('/reviews/:id', { schema: { params } }, (request, repl
   reply.type(JSON_TYPE).send(row[0])
 })
 
-app.post<{ Body: ReviewCreate }>('/reviews/', { schema: { body: reviewBody } }, (request, reply) => {
+app.post<{ Body: sql.ReviewCreate }>('/reviews/', { schema: { body: reviewBody } }, (request, reply) => {
   const { product_id, user_id, rating, comment } = request.body
   const product = selectProduct.get(product_id)
   const user = selectUser.get(user_id)

@@ -1,21 +1,15 @@
 /** The service on Fastify, for any database driver. */
 import Fastify from 'fastify'
-import { LIMIT_DEFAULT, type PageRow, productsOf } from './statements.ts'
-
-export interface ProductCreate {
-  name: string
-  description: string
-  price: number
-}
-
-interface Path {
-  id: number
-}
-
-interface Page {
-  skip: number
-  limit: number
-}
+import {
+  body,
+  JSON_TYPE,
+  type Page,
+  type Path,
+  type ProductCreate,
+  params,
+  querystring,
+} from '../../catalog/peers/fastify-schemas.ts'
+import { type PageRow, productsOf } from './statements.ts'
 
 /** The queries of a driver, each in one round trip. */
 export interface Queries {
@@ -24,26 +18,7 @@ export interface Queries {
   insert: (product: ProductCreate) => Promise<number>
 }
 
-// No response schemas: Fastify's compiled serializers were slower than V8's JSON.stringify.
-const params = { type: 'object', required: ['id'], properties: { id: { type: 'integer' } } }
-const querystring = {
-  type: 'object',
-  properties: {
-    skip: { type: 'integer', minimum: 0, default: 0 },
-    limit: { type: 'integer', minimum: 0, default: LIMIT_DEFAULT },
-  },
-}
-const body = {
-  type: 'object',
-  required: ['name', 'description', 'price'],
-  properties: {
-    name: { type: 'string', minLength: 3, maxLength: 50 },
-    description: { type: 'string' },
-    price: { type: 'number', exclusiveMinimum: 0 },
-  },
-}
 const NOT_FOUND = { detail: 'Product not found' }
-const JSON_TYPE = 'application/json; charset=utf-8'
 
 export async function serve(name: string, queries: Queries): Promise<void> {
   const app = Fastify({ logger: false })

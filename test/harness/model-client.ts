@@ -3,6 +3,7 @@ import { AnswerError, type ChatModel, type Question, type Usage } from '../../sr
 import { openChatModel } from '../../src/models/open.ts'
 import { chatBaseUrl, chatModel } from '../../src/models/settings.ts'
 import { readCommandLine } from '../../src/program/config.ts'
+import { arrivals } from './arrivals.ts'
 import { withVariables } from './environment.ts'
 
 /** Opens the model that these settings choose, as a command does, ignoring the environment of the tests. */
@@ -48,43 +49,20 @@ export interface Answering {
 /** Asks a question and reads the answer as it arrives. */
 export function ask(model: ChatModel, { prompt }: { prompt?: string } = {}): Answering {
   const stopping = new AbortController()
-  const pieces: string[] = []
+  const pieces = arrivals<string>(async () => new Error(`the answer ended: ${(await failed)?.message}`))
   const usages: Usage[] = []
-  let read = 0
-  let over = false
-  let changed = Promise.withResolvers<void>()
-  const tell = () => {
-    changed.resolve()
-    changed = Promise.withResolvers()
-  }
   const failed = failureOf(async () => {
     const onUsage = (usage: Usage) => usages.push(usage)
     const asked = question({ signal: stopping.signal, onUsage, ...(prompt !== undefined && { prompt }) })
-    for await (const piece of model.answer(asked)) {
-      pieces.push(piece)
-      tell()
-    }
-  }).finally(() => {
-    over = true
-    tell()
-  })
+    for await (const piece of model.answer(asked)) pieces.add(piece)
+  }).finally(pieces.end)
   return {
-    pieces,
+    pieces: pieces.all,
     usages,
-    piece: async () => {
-      for (;;) {
-        const piece = pieces[read]
-        if (piece !== undefined) {
-          read += 1
-          return piece
-        }
-        if (over) throw new Error(`the answer ended: ${(await failed)?.message}`)
-        await changed.promise
-      }
-    },
+    piece: pieces.next,
     stop: () => stopping.abort(),
-    isOver: () => over,
-    end: async () => ({ failure: await failed, text: pieces.join('') }),
+    isOver: pieces.isOver,
+    end: async () => ({ failure: await failed, text: pieces.all.join('') }),
   }
 }
 

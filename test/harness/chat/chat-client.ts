@@ -1,3 +1,5 @@
+import { arrivals } from '../arrivals.ts'
+
 /** An event as it was on the wire. */
 interface WireEvent {
   readonly name: string
@@ -60,11 +62,8 @@ export function chatClient(address: string): ChatClient {
 function listen(url: string, headers: Record<string, string> = {}): Listener {
   const leaving = new AbortController()
   const head = fetch(url, { headers: { 'Accept-Encoding': 'identity', ...headers }, signal: leaving.signal })
-  const events: WireEvent[] = []
+  const events = arrivals<WireEvent>(async () => new Error(`the stream ended: ${wire.slice(-500)}`))
   let wire = ''
-  let handedOut = 0
-  let isOver = false
-  let news = Promise.withResolvers<void>()
   const read = async () => {
     const { status, body } = await head
     if (status !== 200 || !body) throw new Error(`GET ${url}: ${status}`)
@@ -75,38 +74,22 @@ function listen(url: string, headers: Record<string, string> = {}): Listener {
       for (let end = wire.indexOf('\n\n', parsed); end !== -1; end = wire.indexOf('\n\n', parsed)) {
         const frame = wire.slice(parsed, end)
         parsed = end + 2
-        if (!frame.startsWith(':')) events.push(wireEvent(frame))
+        if (!frame.startsWith(':')) events.add(wireEvent(frame))
       }
-      news.resolve()
-      news = Promise.withResolvers()
     }
   }
   const over = read()
     .catch(error => {
       if (!leaving.signal.aborted) throw error
     })
-    .finally(() => {
-      isOver = true
-      news.resolve()
-    })
-  const next = async () => {
-    for (;;) {
-      const event = events[handedOut]
-      if (event) {
-        handedOut += 1
-        return event
-      }
-      if (isOver) throw new Error(`the stream ended: ${wire.slice(-500)}`)
-      await news.promise
-    }
-  }
+    .finally(events.end)
   return {
     head,
     wire: () => wire,
-    next,
+    next: events.next,
     until: async text => {
       for (;;) {
-        const event = await next()
+        const event = await events.next()
         if (event.chunk.includes(text)) return event
       }
     },
@@ -116,7 +99,7 @@ function listen(url: string, headers: Record<string, string> = {}): Listener {
     },
     events: async () => {
       await over
-      return events
+      return events.all
     },
     leave: () => leaving.abort(),
   }

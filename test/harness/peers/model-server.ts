@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { z } from 'zod'
+import { arrivals } from '../arrivals.ts'
 import { startScriptedServer } from './scripted-server.ts'
 
 /** A language model's protocol on the wire. Each has its own file beside this one. */
@@ -104,33 +105,20 @@ export interface ModelServer extends AsyncDisposable {
 
 /** Serves a protocol on a free loopback port. */
 export async function startModelServer(protocol: Protocol): Promise<ModelServer> {
-  const calls: ModelCall[] = []
-  let handedOut = 0
-  let arrived = Promise.withResolvers<void>()
+  const calls = arrivals<ModelCall>()
   const server = await startScriptedServer(({ method, path, headers, body }) => response => {
     if (method !== 'POST' || path !== protocol.path) {
       response.writeHead(404).end()
       return
     }
-    calls.push(modelCall(protocol, { path, headers: textsOf(headers), body: JSON.parse(body) }, response))
-    arrived.resolve()
-    arrived = Promise.withResolvers()
+    calls.add(modelCall(protocol, { path, headers: textsOf(headers), body: JSON.parse(body) }, response))
   })
   const { address } = server
   return {
     address,
     environment: protocol.environment(address),
-    calls,
-    nextCall: async () => {
-      for (;;) {
-        const call = calls[handedOut]
-        if (call) {
-          handedOut += 1
-          return call
-        }
-        await arrived.promise
-      }
-    },
+    calls: calls.all,
+    nextCall: calls.next,
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }

@@ -25,6 +25,9 @@ export function readJson(bytes: Uint8Array): Json {
 const SPACE = /[ \t\n\r]*/y
 const SCALAR = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null/y
 
+/** A string up to its end or its first wrong character. An escape `\u` with which the text ends is wrong, too. */
+const STRING = /"(?:[ !#-[\]-\uffff]+|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}(?!$)))*/y
+
 /**
  * Finds the syntax error in text that `JSON.parse` has rejected, because the engine's message does not contain the offset.
  * Python's decoder, whose offsets clients of FastAPI know, reports the same ones.
@@ -32,7 +35,7 @@ const SCALAR = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|
 function syntaxError(text: string): number {
   const open: ('{' | '[')[] = []
   let index = 0
-  let expected: 'value' | 'value or ]' | 'key' | 'key or }' | 'more' = 'value'
+  let expected: 'value' | 'value or ]' | 'key' | 'key or }' | ':' | 'more' = 'value'
   const take = (pattern: RegExp): boolean => {
     pattern.lastIndex = index
     if (!pattern.test(text)) return false
@@ -41,64 +44,42 @@ function syntaxError(text: string): number {
   }
   for (;;) {
     take(SPACE)
-    const character = text[index]
+    const start = index
+    const character = text[start]
     const isEnd = expected === 'key or }' ? character === '}' : expected === 'value or ]' && character === ']'
+    const isKey: boolean = expected === 'key' || expected === 'key or }'
     if (isEnd) {
       open.pop()
       index += 1
       expected = 'more'
+    } else if (expected === ':') {
+      if (character !== ':') return start
+      index += 1
+      expected = 'value'
     } else if (expected === 'more') {
       const inside = open.at(-1)
       if (inside && character === ',') expected = inside === '{' ? 'key' : 'value'
       else if (inside && character === (inside === '{' ? '}' : ']')) open.pop()
-      else return index
+      else return start
       index += 1
-    } else if (expected === 'key' || expected === 'key or }') {
-      if (character !== '"') return index
-      const end = stringEnd(text, index)
-      if ('errorAt' in end) return end.errorAt
-      index = end.after
-      take(SPACE)
-      if (text[index] !== ':') return index
+    } else if (take(STRING)) {
+      if (text[index] !== '"') return errorInString(text, start, index)
       index += 1
-      expected = 'value'
-    } else if (character === '{' || character === '[') {
+      expected = isKey ? ':' : 'more'
+    } else if (!isKey && (character === '{' || character === '[')) {
       open.push(character)
       index += 1
       expected = character === '{' ? 'key or }' : 'value or ]'
-    } else if (character === '"') {
-      const end = stringEnd(text, index)
-      if ('errorAt' in end) return end.errorAt
-      index = end.after
-      expected = 'more'
     } else {
-      if (!take(SCALAR)) return index
+      if (isKey || !take(SCALAR)) return start
       expected = 'more'
     }
   }
 }
 
-const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})/y
-
-/** Finds the end of the string at `start`. If it has none, the error is at its beginning, else at the wrong character. */
-function stringEnd(text: string, start: number): { after: number } | { errorAt: number } {
-  let index = start + 1
-  while (index < text.length) {
-    const character = text[index]
-    if (character === '"') return { after: index + 1 }
-    if (character === '\\') {
-      // Python's decoder takes a backslash at the very end for an open string, and blames the `u` of a wrong `\u`.
-      if (index === text.length - 1) return { errorAt: start }
-      ESCAPE.lastIndex = index
-      const isUnicode = text[index + 1] === 'u'
-      const isRight = ESCAPE.test(text) && !(isUnicode && ESCAPE.lastIndex === text.length)
-      if (!isRight) return { errorAt: isUnicode ? index + 1 : index }
-      index = ESCAPE.lastIndex
-    } else if (text.charCodeAt(index) < 0x20) {
-      return { errorAt: index }
-    } else {
-      index += 1
-    }
-  }
-  return { errorAt: start }
+/** A string without an end is wrong at its beginning, any other at its first wrong character. */
+function errorInString(text: string, start: number, wrong: number): number {
+  // Python's decoder takes a backslash at the very end for an open string, and blames the `u` of a wrong `\u`.
+  if (wrong === text.length || text.slice(wrong) === '\\') return start
+  return text.startsWith('\\u', wrong) ? wrong + 1 : wrong
 }

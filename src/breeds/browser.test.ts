@@ -6,8 +6,8 @@ import { firefoxPath, openFirefox } from '../../test/harness/browser/firefox.ts'
 import { reusingTabs } from '../../test/harness/browser/reused-tabs.ts'
 import { LOOPBACK } from '../../test/harness/loopback.ts'
 import { manualClock } from '../../test/harness/manual-clock.ts'
-import { startCuttingProxy } from '../../test/harness/peers/cutting-proxy.ts'
 import { type ListServicePeer, listAnswer, listService } from '../../test/harness/peers/list-service.ts'
+import { openHttpProxy } from '../../test/harness/postgres/tcp-proxy.ts'
 import { type Service, startServer } from '../../test/harness/service.ts'
 import { listen } from '../server/listen.ts'
 import { createBreeds } from './app.ts'
@@ -128,7 +128,7 @@ test('a connection that is cut before the browser could use the id of the last n
 test('if the browser gives up the connection, the new one resumes after the last name on the page', async () => {
   await using service = listService(() => listAnswer(NAMES))
   await using server = await startBreeds(service)
-  await using proxy = await startCuttingProxy(server.address)
+  await using proxy = await openHttpProxy(server.address)
   await using tab = await browser.openTab({ isNew: true })
   // As in Firefox: a cut connection closes the event source for good, and htmx opens another.
   await tab.page.addInitScript(`
@@ -152,7 +152,7 @@ test.skipIf(!firefoxPath)(
   async () => {
     await using service = listService(() => listAnswer(NAMES))
     await using server = await startBreeds(service)
-    await using proxy = await startCuttingProxy(server.address)
+    await using proxy = await openHttpProxy(server.address)
     await using firefox = await openFirefox(firefoxPath ?? '')
     await firefox.goTo(proxy.address)
     await firefox.awaited('document.querySelectorAll("#shown li").length === 2')
@@ -211,7 +211,7 @@ async function startSteppedListing() {
   const clock = manualClock()
   const app = createBreeds({ listUrl: service.url, clock })
   const server = open.use(listen({ app, ...LOOPBACK }))
-  const proxy = open.use(await startCuttingProxy(server.address))
+  const proxy = open.use(await openHttpProxy(server.address))
   const tab = open.use(await browser.openTab({ isNew: true }))
   // A browser sends this in Last-Event-ID.
   await tab.page.addInitScript(`

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { chatInBrowser } from '../../test/harness/chat/chat-in-browser.ts'
 import { answered, expectLastMessages, messages, send } from '../../test/harness/chat/chat-page.ts'
-import { startCuttingProxy } from '../../test/harness/peers/cutting-proxy.ts'
+import { openHttpProxy } from '../../test/harness/postgres/tcp-proxy.ts'
 
 const open = chatInBrowser()
 
@@ -31,7 +31,7 @@ test('a reload during an answer resumes it with the text so far, and the model i
 })
 
 test('a connection cut during an answer recovers by itself, the page says so meanwhile, and nothing is missing', async () => {
-  await using proxy = await startCuttingProxy(open.server.chat.address)
+  await using proxy = await openHttpProxy(open.server.chat.address)
   await using tab = await open.browser.openTab()
   const { page } = tab
   await page.goto(proxy.address)
@@ -121,7 +121,7 @@ test('if a proxy answers a message with a page of its own, the page says so, and
 })
 
 test('the page says that a server cannot be reached, and keeps what was typed', async () => {
-  await using proxy = await startCuttingProxy(open.server.chat.address)
+  await using proxy = await openHttpProxy(open.server.chat.address)
   await using tab = await open.browser.openTab()
   const { page } = tab
   await page.goto(proxy.address)

@@ -140,3 +140,9 @@ export async function openTcpProxy(target: number): Promise<TcpProxy> {
     },
   }
 }
+
+/** The same in front of a server of HTTP, at an address of its own. */
+export async function openHttpProxy(target: string): Promise<TcpProxy & { readonly address: string }> {
+  const proxy = await openTcpProxy(Number(new URL(target).port))
+  return { ...proxy, address: `http://127.0.0.1:${proxy.port}` }
+}

@@ -24,15 +24,8 @@ import { addUsers } from './users/routes.ts'
 
 /** The headers of responses that pages of other origins may read. */
 const EXPOSED_HEADERS = [
-  'Link',
-  'ETag',
-  'X-Request-Id',
-  'Retry-After',
-  'RateLimit',
-  'RateLimit-Policy',
-  IDEMPOTENCY_REPLAYED,
-  TOTAL_COUNT,
-  'Preference-Applied',
+  ...['Link', 'ETag', 'X-Request-Id', 'Retry-After', 'RateLimit', 'RateLimit-Policy'],
+  ...[IDEMPOTENCY_REPLAYED, TOTAL_COUNT, 'Preference-Applied'],
 ]
 
 export interface CatalogOptions extends Omit<PageServices, 'catalog'> {

@@ -5,6 +5,8 @@ import { PASSWORD_MASK, type UserCreate } from './schema.ts'
 /** With the hash of the password instead of the password. */
 export type UserRow = Readonly<Omit<UserCreate, 'password'> & { password_hash: string }>
 
+const FLAGS = ['is_active', 'is_admin', 'is_banned', 'is_blocked', 'is_deleted', 'is_suspended', 'is_verified'] as const
+
 export const USERS: IndexedResource<UserRow> = {
   name: 'User',
   table: 'users',
@@ -21,19 +23,7 @@ export const USERS: IndexedResource<UserRow> = {
     is_suspended: 'integer',
     is_verified: 'integer',
   },
-  members: [
-    'name',
-    'email',
-    'avatar',
-    { name: 'password', text: PASSWORD_MASK },
-    'is_active',
-    'is_admin',
-    'is_banned',
-    'is_blocked',
-    'is_deleted',
-    'is_suspended',
-    'is_verified',
-  ],
+  members: ['name', 'email', 'avatar', { name: 'password', text: PASSWORD_MASK }, ...FLAGS],
   furtherMembers: [],
   references: [],
   keptOnUpdate: [],

@@ -4,6 +4,8 @@ import type { ReviewCreate } from './schema.ts'
 
 export type ReviewRow = Readonly<ReviewCreate>
 
+const OWNERS = { source: 'rows', is: 'in', valuesMax: 50, isOfAll: true } as const
+
 export const REVIEWS: StoredResource<ReviewRow> = {
   name: 'Review',
   table: 'reviews',
@@ -30,22 +32,8 @@ export const REVIEWS: StoredResource<ReviewRow> = {
     { by: ['product_id', 'user_id'], indexes: ['reviews_by_product', 'reviews_by_user'] },
   ],
   filters: {
-    product_id: {
-      column: 'product_id',
-      source: 'rows',
-      is: 'in',
-      valuesMax: 50,
-      isOfAll: true,
-      description: 'Only reviews of one of these products',
-    },
-    user_id: {
-      column: 'user_id',
-      source: 'rows',
-      is: 'in',
-      valuesMax: 50,
-      isOfAll: true,
-      description: 'Only reviews by one of these users',
-    },
+    product_id: { ...OWNERS, column: 'product_id', description: 'Only reviews of one of these products' },
+    user_id: { ...OWNERS, column: 'user_id', description: 'Only reviews by one of these users' },
     rating: {
       column: 'rating',
       source: 'rows',

@@ -44,6 +44,7 @@ test('The extract begins at a word at most 40 code points before the first match
   const before = '𐐨 '.repeat(50)
   const { description } = shown('spade', '', `${before}spade ${'x'.repeat(300)}`)
   expect(description).toBe(`${'𐐨 '.repeat(20)}[spade] ${'x'.repeat(114)}`)
+  expect(shown('spade', '', `${'y '.repeat(50)} spade`).description).toBe(`${'y '.repeat(19)} [spade]`)
   expect(shown('spade', '', `A good spade ${'x'.repeat(300)}`).description).toBe(`A good [spade] ${'x'.repeat(147)}`)
 })
 

@@ -24,6 +24,7 @@ test('The words of a chain are followed by its joined form', () => {
     'b',
     'ab',
   ])
+  expect(textsOf('Rock-n’roll')).toEqual(['rock', 'n', 'roll', 'rocknroll'])
 })
 
 test('Two hyphens, a dash, or one at an end make no chain', () => {

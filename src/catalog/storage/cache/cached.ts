@@ -1,7 +1,7 @@
 import { type Awaitable, whenBothThere, whenThere } from '../../../awaitable.ts'
 import type { Change, ChangeSource } from '../../../database/change.ts'
 import { BoundedCache, type CachePartition } from '../../../limits/bounded-cache.ts'
-import type { ListQuery } from '../query.ts'
+import { BY_ID, type ListQuery, NO_LIMIT } from '../query.ts'
 import type { StoredResource, Values } from '../resource.ts'
 import { showsReferring } from '../shape.ts'
 import type { Found, IdLists, IdPage, ListPage, Read, RowReads, ShownResources } from '../store.ts'
@@ -167,10 +167,13 @@ export class RepresentationCache {
         )
       },
       page: this.#pages(resource, lists, { get, read }),
-      count: (query, most) =>
-        counts({ key: `${most} ${JSON.stringify(query)}`, dependencies: dependsOn(resource, query) }, () =>
-          whenThere(lists.count(query, most), count => ({ value: count, bytes: COUNT_BYTES })),
-        ),
+      count: (query, most) => {
+        // So that all pages of a list share it, in whichever order.
+        const whole = { ...query, order: BY_ID, from: { after: null, skip: 0 }, limit: NO_LIMIT }
+        return counts({ key: `${most} ${JSON.stringify(whole)}`, dependencies: dependsOn(resource, whole) }, () =>
+          whenThere(lists.count(whole, most), count => ({ value: count, bytes: COUNT_BYTES })),
+        )
+      },
     }
   }
 

@@ -28,6 +28,19 @@ test('the size of the cache includes the queries that pages, counts and facets a
   }
 })
 
+test('a count is kept once for all pages of a selection', async () => {
+  const ids = Array.from({ length: 100 }, (_, place) => `id=${2e14 + place}`).join('&')
+  const grownBy = async (path: string) => {
+    const before = (await scrape(service)).value('stockroom_cache_bytes')
+    expect((await api.get(path)).status, path).toBe(200)
+    return (await scrape(service)).value('stockroom_cache_bytes') - before
+  }
+  const first = await grownBy(`/products/?${ids}&limit=5&skip=0&count=9`)
+  const pageAlone = await grownBy(`/products/?${ids}&limit=5&skip=1`)
+  expect(first).toBeGreaterThan(pageAlone)
+  expect(await grownBy(`/products/?${ids}&limit=5&skip=2&count=9`)).toBe(pageAlone)
+})
+
 test('a resource of more than 65,536 characters is not kept, because it would displace many others', async () => {
   const bytes = async () => (await scrape(service)).value('stockroom_cache_bytes')
   for (const { characters, isKept } of [

@@ -83,6 +83,15 @@ onEachEngine('facets of products', api => {
       category_id: [{ value: name ? category : 0, name, count: 1 }],
     })
     expect((await api.get(path)).body).toMatchObject(counted('Garden'))
+    const another = await api.create(`/products/${category}/products`, { ...sample.product, price: 70_000 })
+    expect((await api.get(path)).body).toMatchObject({ count: 2, price: { max: 70_000 } })
+    await api.put(`/products/${another}`, { ...sample.product, price: 70_002 })
+    expect((await api.get(path)).body).toMatchObject({ count: 2, price: { max: 70_002 } })
+    await api.delete(`/products/${another}`)
+    const named = `${path}&category_id=${category + 1}`
+    expect((await api.get(named)).body).toMatchObject({ category_id: [{ value: category }] })
+    expect(await api.create('/categories/', sample.category)).toBe(category + 1)
+    expect((await api.get(named)).body).toMatchObject({ category_id: [{ value: category }, { value: category + 1 }] })
     await api.put(`/categories/${category}`, { ...sample.category, name: 'Indoors' })
     expect((await api.get(path)).body).toMatchObject(counted('Indoors'))
     const user = await api.create('/users/', sample.user)

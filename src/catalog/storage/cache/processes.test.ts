@@ -222,6 +222,55 @@ describe('two processes that serve one database', () => {
     }
   })
 
+  test('counts that were read before are as another process has left them', async () => {
+    for (const [writer, reader] of bothWays()) {
+      const { productId: product } = await shelf(reader)
+      const countOf = async (kind: string) =>
+        Number((await reader.get(`/${kind}/?limit=1&count=1000000`)).headers.get('X-Total-Count'))
+      const counts = async () => [await countOf('products'), await countOf('reviews')]
+      const [products = 0, reviews = 0] = await counts()
+      await writer.delete(`/products/${product}`)
+      expect(await counts()).toEqual([products - 1, reviews - 1])
+      const body = `${JSON.stringify(sample.product)}\n`.repeat(2)
+      await writer.send('/products/', { method: 'POST', headers: { 'Content-Type': 'application/x-ndjson' }, body })
+      expect(await counts()).toEqual([products + 1, reviews - 1])
+    }
+  })
+
+  test('lists by values that were read before have what another process has changed, in its place', async () => {
+    for (const [writer, reader] of bothWays()) {
+      const { categoryId: category, productId: first, userId: user, reviewId: review } = await shelf(reader)
+      const second = await reader.create('/products/', { ...sample.product, price: 1 })
+      const products = `/products/?id=${first},${second}`
+      const lists = {
+        best: `${products}&sort=-rating`,
+        praised: `${products}&min_rating=5`,
+        cheapest: `${products}&sort=price`,
+        dear: `${products}&min_price=99`,
+        zebras: `${products}&q=zebra`,
+        outside: `${products}&category_id=0`,
+        bad: `/reviews/products/${first}?rating=1`,
+      }
+      const shown = async () => {
+        await readOften(reader, Object.values(lists))
+        const items = await Promise.all(Object.values(lists).map(path => listOf(reader, path)))
+        return Object.fromEntries(Object.keys(lists).map((name, place) => [name, items[place]?.map(({ id }) => id)]))
+      }
+      const before = { best: [first, second], praised: [], cheapest: [second, first], dear: [], zebras: [], bad: [] }
+      expect(await shown()).toEqual({ ...before, outside: [second] })
+      for (const _ of [1, 2]) await writer.create('/reviews/', { ...sample.review(second, user), rating: 5 })
+      const rated = { ...before, best: [second, first], praised: [second] }
+      expect(await shown()).toEqual({ ...rated, outside: [second] })
+      await writer.put(`/products/${second}`, { ...sample.product, name: 'Zebra', price: 99 })
+      const renamed = { ...rated, cheapest: [first, second], dear: [second], zebras: [second] }
+      expect(await shown()).toEqual({ ...renamed, outside: [second] })
+      await writer.patch(`/reviews/${review}`, { ...sample.review(first, user), rating: 1 })
+      expect(await shown()).toEqual({ ...renamed, outside: [second], bad: [review] })
+      await writer.delete(`/categories/${category}`)
+      expect(await shown()).toEqual({ ...renamed, outside: [first, second], bad: [review] })
+    }
+  })
+
   test('a page has a next link as soon as another process adds an item, and none once the item is gone', async () => {
     for (const [writer, reader] of bothWays()) {
       const last = await reader.create('/products/', sample.product)

@@ -120,7 +120,7 @@ export function facetCounter<Row extends Values>(readTogether: ReadFacets<Row>, 
     )
     const parts = { priceBands, categoryLimit, named }
     // Otherwise a facet would count products that others do not.
-    return readTogether(async read => {
+    return await readTogether(async read => {
       const all = await read(list, parts)
       const countsOf = async (name: FacetName) => {
         const others = list.where.filter(({ column }) => column !== OWN_COLUMNS[name])

@@ -37,6 +37,9 @@ const NOTES_OF_ONE = 3_000
 const COMMITS_MAX = 10
 /** More than may wait for facets, or for the thread of long reads. */
 const AT_ONCE = 200
+/** Facets that are counted, or may wait for that. */
+const FACETS_AT_ONCE_MAX = 65
+const TOO_MANY_FACETS = 'Too many facets are waiting to be counted'
 
 const Words = z.object({ detail: z.string() })
 const Named = z.object({ name: z.string() })
@@ -121,10 +124,13 @@ withEachEngine('the index', engine => {
         const after = one.get(path)
         // Until it is there, too. If it comes later, it shows the same.
         await Bun.sleep(200)
+        const counted = await counting()
         await sql`SELECT pg_advisory_unlock(1)`
         const [{ body }] = await Promise.all([after, before])
         await sql.unsafe('DROP VIEW product_facts; ALTER TABLE facts RENAME TO product_facts')
         expect(body).toEqual({ count: 1, category_id: [{ value: category, name: 'Indoors', count: 1 }] })
+        // One after another, so that other searches need not wait for all facets that are asked for.
+        expect(counted).toHaveLength(1)
       })
     }
 
@@ -392,6 +398,16 @@ withEachEngine('the index', engine => {
       "INSERT INTO products (id, name, price, description) VALUES (4, 'Many', 9, '')",
     )
     await expectBusy('The search index is catching up', '1')
+    const crowd = new AbortController()
+    const facets = Array.from({ length: FACETS_AT_ONCE_MAX + 1 }, (_, place) =>
+      api.send(`/facets/products?min_price=${place}`, { signal: crowd.signal }),
+    )
+    // The others wait for the index, one after another.
+    const { status, body, headers } = await Promise.race(facets)
+    expect({ status, detail: Words.parse(body).detail }).toEqual({ status: 503, detail: TOO_MANY_FACETS })
+    expect(headers.get('Retry-After')).toBe('1')
+    crowd.abort()
+    await Promise.allSettled(facets)
     await again.release()
     await until(async () => (await api.get('/products/?q=many')).status === 200)
     expect(await foundBy(api, 'q=many&sort=-price&limit=1')).toEqual([4])

@@ -1,7 +1,10 @@
-import type { QueueLimits } from './queue.ts'
-
 /** Limits for one process. */
-export interface AnswerLimits extends QueueLimits {
+export interface AnswerLimits {
+  /** Answers that the model writes at the same time; more wait. */
+  readonly runningMax: number
+  readonly waitingMax: number
+  /** Answers of one client, running or waiting. */
+  readonly perAddressMax: number
   /** An answer is stopped when nobody has listened for this long, because each answer costs money. */
   readonly unheardMaxMs: number
 }
@@ -17,19 +20,3 @@ export const ANSWER_LIMITS: AnswerLimits = {
   perAddressMax: ANSWERS_PER_ADDRESS_MAX,
   unheardMaxMs: UNHEARD_MAX_MS,
 }
-
-/** The share of the process's time for rendering all its answers. */
-export const RENDERING_SHARE = 0.5
-
-/** Rendering time that a process may save up: enough for thousands of ordinary pieces that arrive at once. */
-export const RENDERING_BURST_MS = 200
-
-/** After this time, a piece is rendered even if no time for rendering is left. */
-export const BEHIND_MAX_MS = 100
-
-/** Text rendered in one step, in UTF-16 code units. It bounds the time of a step if all of it is highlighted. */
-export const RENDERING_STEP_CHARACTERS = 2_048
-
-/** After a step that took longer, the next ones are shorter, down to this length: some lines take a tenth of a second to highlight. */
-export const RENDERING_STEP_MS = 100
-export const SHORT_STEP_CHARACTERS = 256

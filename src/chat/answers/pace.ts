@@ -1,6 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Clock, systemClock } from '../../clock.ts'
-import { BEHIND_MAX_MS, RENDERING_BURST_MS, RENDERING_SHARE } from './limits.ts'
+
+/** The share of the process's time for rendering all its answers. */
+const RENDERING_SHARE = 0.5
+
+/** Rendering time that a process may save up: enough for thousands of ordinary pieces that arrive at once. */
+const RENDERING_BURST_MS = 200
+
+/** After this time, a piece is rendered even if no time for rendering is left. */
+const BEHIND_MAX_MS = 100
 
 /**
  * Shares the time for rendering between all answers of a process, as a token bucket: time that is not used is saved up to a

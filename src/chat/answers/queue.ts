@@ -1,18 +1,10 @@
 import { BusyError, ClientLimitError } from '../../limits/busy-error.ts'
 import { FairQueue } from '../../limits/fair-queue.ts'
 import { Tally } from '../../limits/tally.ts'
+import type { AnswerLimits } from './limits.ts'
 
 /** Clients are asked to wait this long when no more answers can begin. */
 export const RETRY_AFTER_SECONDS = 5
-
-/** Limits on the answers that run and wait, in all and for one client. */
-export interface QueueLimits {
-  /** Answers that the model writes at the same time; more wait. */
-  readonly runningMax: number
-  readonly waitingMax: number
-  /** Answers of one client, running or waiting. */
-  readonly perAddressMax: number
-}
 
 /** One client never holds all places, however many of its answers wait, unless there is only one place. */
 const RUNNING_SHARE_MAX = 3 / 4
@@ -32,7 +24,7 @@ export interface QueueFigures {
  * Opens the queue of the answers that wait for the model or run, fairly shared between clients. The result enters an answer
  * of an address, unless it throws a `BusyError`, and tells how many there are.
  */
-export function openAnswerQueue({ runningMax, waitingMax, perAddressMax }: QueueLimits) {
+export function openAnswerQueue({ runningMax, waitingMax, perAddressMax }: AnswerLimits) {
   const places = new FairQueue(runningMax, Math.max(1, Math.floor(runningMax * RUNNING_SHARE_MAX)))
   const tickets = new Tally()
   const figures = (): QueueFigures => ({ running: places.held, waiting: tickets.total - places.held })

@@ -1,7 +1,13 @@
 import type { MarkdownStream } from '../../markdown/stream.ts'
-import { RENDERING_STEP_CHARACTERS, RENDERING_STEP_MS, SHORT_STEP_CHARACTERS } from './limits.ts'
 import type { Pace } from './pace.ts'
 import type { Ending } from './repository.ts'
+
+/** Text rendered in one step, in UTF-16 code units. It bounds the time of a step if all of it is highlighted. */
+const RENDERING_STEP_CHARACTERS = 2_048
+
+/** After a step that took longer, the next ones are shorter, down to this length: some lines take a tenth of a second to highlight. */
+const RENDERING_STEP_MS = 100
+const SHORT_STEP_CHARACTERS = 256
 
 /** A rendering that takes longer than this gets a turn of the event loop of its own. */
 const QUICK_MS = 1
@@ -25,7 +31,7 @@ export interface Rendering {
 export class RenderedAnswer {
   readonly #wakeUps = new Set<() => void>()
   readonly #pace: Pace
-  /** `null` once the answer has ended, to free its memory. */
+  /** `null` once nothing more comes, to free its memory. */
   #stream: Stream | null
   #text = ''
   /** The length of the text passed to the stream, and of the text rendered so far. */
@@ -38,7 +44,6 @@ export class RenderedAnswer {
   #newest: Rendering = { html: '', ending: null }
   /** Counts renderings, so that each listener knows which one it has seen. */
   #version = 0
-  #isOver = false
   #failure: Error | null = null
 
   constructor(stream: Stream, pace: Pace) {
@@ -76,17 +81,16 @@ export class RenderedAnswer {
   end(ending: Ending): void {
     this.#feed(Number.POSITIVE_INFINITY)
     this.#renderRest()
-    this.#leave()
-    this.#stream = null
     // A finished answer looks the same as before.
     if (ending.state !== 'finished') this.#version += 1
     this.#newest = { ...this.#newest, ending }
-    this.#wakeAll()
+    this.detach()
   }
 
-  /** Disconnects the listeners, although the answer has not ended. */
+  /** Disconnects the listeners once they have the newest rendering. Nothing more is appended. */
   detach(): void {
-    this.#leave()
+    this.#cancelLater?.()
+    this.#stream = null
     this.#wakeAll()
   }
 
@@ -105,7 +109,7 @@ export class RenderedAnswer {
         if (this.#version > seen) {
           seen = this.#version
           yield this.#newest
-        } else if (this.#isOver) {
+        } else if (this.#stream === null) {
           return
         } else {
           await change.promise
@@ -167,11 +171,6 @@ export class RenderedAnswer {
         ? Math.max(this.#step / 4, SHORT_STEP_CHARACTERS)
         : Math.min(this.#step * 2, RENDERING_STEP_CHARACTERS)
     return html
-  }
-
-  #leave(): void {
-    this.#cancelLater?.()
-    this.#isOver = true
   }
 
   #wakeAll(): void {

@@ -5,7 +5,7 @@ export interface DailyBounds {
 }
 
 /** An account's use of them today. */
-export interface Spent {
+interface Spent {
   /** Days since 1970, in UTC. */
   readonly day: number
   readonly answers: number

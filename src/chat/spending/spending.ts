@@ -1,6 +1,6 @@
 import { ClientLimitError } from '../../limits/busy-error.ts'
 import type { Usage } from '../../models/chat-model.ts'
-import type { DailyBounds, SpendingRepository, Spent } from './repository.ts'
+import type { DailyBounds, SpendingRepository } from './repository.ts'
 
 const DAY_MS = 86_400_000
 
@@ -59,8 +59,12 @@ export class Spending {
 
   /** `null` if the account may begin an answer. */
   async reached({ id, kind }: Account): Promise<ReachedBound | null> {
-    const bound = this.#isBounded ? this.#reachedBy(await this.#repository.today(id)) : null
-    return bound && { account: kind, ...bound }
+    if (!this.#isBounded) return null
+    const { day, answers, tokens } = await this.#repository.today(id)
+    const { answersMax, tokensMax } = this.#bounds
+    const bound = { account: kind, endsAt: (day + 1) * DAY_MS }
+    if (answers >= answersMax) return { ...bound, unit: 'answer', max: answersMax }
+    return tokens >= tokensMax ? { ...bound, unit: 'token', max: tokensMax } : null
   }
 
   /** Deletes the spending of former days, and with it the addresses. Call it from time to time. */
@@ -72,13 +76,6 @@ export class Spending {
     const tokens = usage === null ? 0 : usage.inputTokens + usage.outputTokens
     if (tokens === 0) await this.#repository.cancel(account, day)
     else await this.#repository.addTokens(account, day, tokens)
-  }
-
-  #reachedBy({ day, answers, tokens }: Spent): Omit<ReachedBound, 'account'> | null {
-    const { answersMax, tokensMax } = this.#bounds
-    const endsAt = (day + 1) * DAY_MS
-    if (answers >= answersMax) return { unit: 'answer', max: answersMax, endsAt }
-    return tokens >= tokensMax ? { unit: 'token', max: tokensMax, endsAt } : null
   }
 }
 

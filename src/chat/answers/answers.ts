@@ -184,24 +184,16 @@ export class Answers implements AsyncDisposable {
     if (this.#closed) throw new BusyError('The server is stopping', RETRY_AFTER_SECONDS)
     const stored = await this.#answers.find(reqId)
     if (stored?.ending) return null
-    if (stored) return this.#follow(reqId)
-    using entered = new DisposableStack()
-    const ticket = entered.use(this.#queue.enter(address))
+    if (stored) return new FollowedAnswer(this.#claimed(reqId))
+    await using claiming = new AsyncDisposableStack()
+    const ticket = claiming.use(this.#queue.enter(address))
     const bill = await this.#spending.begin(account)
-    const prompt = await this.#answers.claim(reqId).catch(async error => {
-      await bill.settle(null)
-      throw error
-    })
-    if (prompt === null) {
-      await bill.settle(null)
-      return this.#follow(reqId)
-    }
-    entered.move()
+    // If that fails, the answer stays counted.
+    claiming.defer(() => bill.settle(null).catch(() => {}))
+    const prompt = await this.#answers.claim(reqId)
+    if (prompt === null) return new FollowedAnswer(this.#claimed(reqId))
+    claiming.move()
     return new RunningAnswer({ ...this.#claimed(reqId), prompt, model: this.#model, ticket, bill, trace })
-  }
-
-  #follow(reqId: string): FollowedAnswer {
-    return new FollowedAnswer(this.#claimed(reqId))
   }
 
   #claimed(reqId: string): ClaimedAnswer {

@@ -51,7 +51,12 @@ export class FollowedAnswer {
     const poll = async () => {
       if (await this.#isOver()) this.leave()
     }
-    await repeatUntil(this.#leaving.signal, poll, error => this.#logFailure(error))
+    await repeatUntil(this.#leaving.signal, poll, error => {
+      log.warning('an answer could not be followed: {reason}', {
+        req_id: loggedId(this.#options.reqId),
+        reason: errorMessage(error),
+      })
+    })
     this.rendered.detach()
   }
 
@@ -74,12 +79,5 @@ export class FollowedAnswer {
       await answers.reportListener(reqId)
     }
     return false
-  }
-
-  #logFailure(error: unknown): void {
-    log.warning('an answer could not be followed: {reason}', {
-      req_id: loggedId(this.#options.reqId),
-      reason: errorMessage(error),
-    })
   }
 }

@@ -77,17 +77,13 @@ export class RunningAnswer {
 
   /** Ends the answer for good: closes the connection to the model, and stores the text so far. */
   end(ending: Ending): Promise<void> {
-    this.#stop(ending)
+    this.#ending ??= ending
+    this.#stopping.abort()
     return this.done
   }
 
   /** Leaves the queue for the model, so that another process can claim the answer. */
   release(): void {
-    this.#stopping.abort()
-  }
-
-  #stop(ending: Ending): void {
-    this.#ending ??= ending
     this.#stopping.abort()
   }
 
@@ -159,9 +155,9 @@ export class RunningAnswer {
     if (wasAway || (reply && reply.heard !== this.#heard)) this.#heardAt = systemClock.now()
     this.#heard = reply?.heard
     // Another process has declared this one dead.
-    if (reply?.ending) this.#stop(reply.ending)
-    else if (reply?.stopRequested) this.#stop({ state: 'stopped' })
-    else if (systemClock.now() - this.#heardAt >= limits.unheardMaxMs) this.#stop({ state: 'unheard' })
+    if (reply?.ending) void this.end(reply.ending)
+    else if (reply?.stopRequested) void this.end({ state: 'stopped' })
+    else if (systemClock.now() - this.#heardAt >= limits.unheardMaxMs) void this.end({ state: 'unheard' })
   }
 
   #isDue(): boolean {

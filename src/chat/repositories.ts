@@ -1,26 +1,15 @@
 import type { StoreDatabase } from '../database/open.ts'
-import type { SecretRepository } from '../login/sessions.ts'
 import { postgresAnswers } from './answers/postgres.ts'
-import type { AnswerRepository } from './answers/repository.ts'
 import { sqliteAnswers } from './answers/sqlite.ts'
 import { postgresSecret } from './login/postgres.ts'
 import { sqliteSecret } from './login/sqlite.ts'
 import { postgresPrompts } from './prompts/postgres.ts'
-import type { PromptRepository } from './prompts/repository.ts'
 import { sqlitePrompts } from './prompts/sqlite.ts'
 import { postgresSpending } from './spending/postgres.ts'
-import type { SpendingRepository } from './spending/repository.ts'
 import { sqliteSpending } from './spending/sqlite.ts'
 
 /** The storage of the chat, for either engine. */
-export interface Repositories {
-  readonly prompts: PromptRepository
-  readonly answers: AnswerRepository
-  readonly spending: SpendingRepository
-  readonly secrets: SecretRepository
-}
-
-export function repositoriesOf(database: StoreDatabase): Repositories {
+export function repositoriesOf(database: StoreDatabase) {
   return database.engine === 'sqlite'
     ? {
         prompts: sqlitePrompts(database),

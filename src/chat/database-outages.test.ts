@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { startChatApp } from '../../test/harness/chat/chat-app.ts'
 import type { ChatClient } from '../../test/harness/chat/chat-client.ts'
 import { type ChatServer, startChatServerOn } from '../../test/harness/chat/chat-server.ts'
+import { TERMINATE } from '../../test/harness/chat/turns.ts'
 import { postgres } from '../../test/harness/engines.ts'
 import { createDatabase } from '../../test/harness/postgres/database.ts'
 import { PostgresServer } from '../../test/harness/postgres/server.ts'
@@ -11,8 +12,6 @@ import { until } from '../../test/harness/until.ts'
 /** Nodes of the chat while their database fails. */
 
 setDefaultTimeout(120_000)
-
-const TERMINATE = 'event: Terminate\ndata: <div id="chat" hx-swap-oob="true"></div>\n\n'
 
 /** Longer than a process may be silent before it counts as dead. */
 const PAUSE_MS = 8_000

@@ -1,26 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import type { ChatClient } from '../../test/harness/chat/chat-client.ts'
-import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
-import { nextReqId, turnsOn } from '../../test/harness/chat/turns.ts'
-import { withEachEngine } from '../../test/harness/contract.ts'
-import type { ModelServer } from '../../test/harness/peers/model-server.ts'
+import { expect, test } from 'bun:test'
+import { chatOnEachEngine, nextReqId } from '../../test/harness/chat/turns.ts'
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/
 
-let server: ChatServer
-let chat: ChatClient
-let model: ModelServer
-
-const { begin } = turnsOn(() => server)
-
-withEachEngine('the chat page', engine => {
-  beforeAll(async () => {
-    server = await startChatServer(engine, { environment: { STREAMS_PER_ADDRESS: '2000' } })
-    chat = server.chat
-    model = server.model
-  })
-  afterAll(() => server[Symbol.asyncDispose]())
-
+chatOnEachEngine('the chat page', ({ server, chat, begin }) => {
   test('the chat page opens with two assistant messages, one user message, and a form under a fresh id', async () => {
     const { status, headers, text } = await chat.get('/')
     expect(status).toBe(200)
@@ -86,7 +69,7 @@ withEachEngine('the chat page', engine => {
     const { page } = await chat.post('no-scripts', 'What is a hoe?')
     expect(page).toContain('<noscript><meta http-equiv="refresh" content="0; url=/chat/no-scripts/answer"/></noscript>')
     const waiting = chat.get('/chat/no-scripts/answer')
-    await (await model.nextCall()).answer('A hoe.')
+    await (await server().model.nextCall()).answer('A hoe.')
     const { text } = await waiting
     expect(text).toContain('<div id="Response"><p>A hoe.</p>&#10;</div>')
     expect(text).not.toContain('http-equiv')

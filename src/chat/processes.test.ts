@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { campaign } from '../../test/harness/campaign.ts'
 import type { ChatClient } from '../../test/harness/chat/chat-client.ts'
 import { type ChatServer, MANY_PROMPTS, startChatServer } from '../../test/harness/chat/chat-server.ts'
+import { TERMINATE } from '../../test/harness/chat/turns.ts'
 import { withEachEngine } from '../../test/harness/contract.ts'
-import { connected } from '../../test/harness/postgres/database.ts'
 import { until } from '../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)
@@ -11,8 +11,6 @@ setDefaultTimeout(120_000)
 let server: ChatServer
 let here: ChatClient
 let there: ChatClient
-
-const TERMINATE = 'event: Terminate\ndata: <div id="chat" hx-swap-oob="true"></div>\n\n'
 
 withEachEngine('several processes', engine => {
   beforeAll(async () => {
@@ -135,7 +133,7 @@ withEachEngine('several processes', engine => {
     const call = await server.model.nextCall()
     await call.send('one ')
     await listener.until('one')
-    await change("UPDATE answers SET state = 'interrupted' WHERE req_id = 'undead'")
+    await engine.write(server.databaseUrl, "UPDATE answers SET state = 'interrupted' WHERE req_id = 'undead'")
     // It may be closed before.
     await Promise.race([call.send('two '), call.closed])
     await call.closed
@@ -219,10 +217,4 @@ withEachEngine('several processes', engine => {
 
 function callsFor(prompt: string): number {
   return server.model.calls.filter(call => call.prompt === prompt).length
-}
-
-async function change(update: string): Promise<void> {
-  await using sql = connected(server.databaseUrl)
-  if (server.databaseUrl.startsWith('sqlite:')) await sql.unsafe('PRAGMA busy_timeout = 5000')
-  await sql.unsafe(update)
 }

@@ -16,7 +16,7 @@ test('the chat is ready only while its prompts can be stored', async () => {
   const argv = ['chat', '--host', '127.0.0.1', '--port', '0', '--database', `sqlite:${file}`, ...FLAGS]
   {
     await using server = await startServer(argv)
-    const chat = chatClient(server.address)
+    const chat = chatClient(() => server.address)
     expect((await chat.post('before', 'What is a spade?')).status).toBe(200)
     expect((await chat.get('/readyz')).status).toBe(200)
     renameSync(file, `${file}.away`)
@@ -26,7 +26,7 @@ test('the chat is ready only while its prompts can be stored', async () => {
   }
   damage(file, 'prompts')
   await using server = await startServer(argv)
-  const chat = chatClient(server.address)
+  const chat = chatClient(() => server.address)
   expect((await chat.post('damaged', 'What is a spade?')).status).toBe(503)
   expect((await chat.get('/readyz')).status).toBe(503)
   expect((await chat.get('/healthz')).status).toBe(200)

@@ -1,23 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import type { ChatClient } from '../../test/harness/chat/chat-client.ts'
-import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
-import { turnsOn } from '../../test/harness/chat/turns.ts'
-import { withEachEngine } from '../../test/harness/contract.ts'
+import { expect, test } from 'bun:test'
+import { startChatServer } from '../../test/harness/chat/chat-server.ts'
+import { chatOnEachEngine } from '../../test/harness/chat/turns.ts'
 import { run } from '../../test/harness/service.ts'
 import { until } from '../../test/harness/until.ts'
 
-let server: ChatServer
-let chat: ChatClient
-
-const { listen } = turnsOn(() => server)
-
-withEachEngine('the chat server', engine => {
-  beforeAll(async () => {
-    server = await startChatServer(engine, { environment: { STREAMS_PER_ADDRESS: '2000' } })
-    chat = server.chat
-  })
-  afterAll(() => server[Symbol.asyncDispose]())
-
+chatOnEachEngine('the chat server', ({ chat, listen }, engine) => {
   test('the status of an answer is new, running or ended', async () => {
     await chat.post('status', 'where is it')
     expect(await chat.status('status')).toBe('{"status":"new"}')

@@ -1,26 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import type { ChatClient } from '../../test/harness/chat/chat-client.ts'
-import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
-import { turnsOn } from '../../test/harness/chat/turns.ts'
-import { withEachEngine } from '../../test/harness/contract.ts'
+import { expect, test } from 'bun:test'
+import { chatOnEachEngine, TERMINATE } from '../../test/harness/chat/turns.ts'
 import { until } from '../../test/harness/until.ts'
-
-const TERMINATE = 'event: Terminate\ndata: <div id="chat" hx-swap-oob="true"></div>\n\n'
 
 const PIECES = ['# Spa', 'des\n\nDig **we', 'll**.']
 
-let server: ChatServer
-let chat: ChatClient
-
-const { begin, callsFor } = turnsOn(() => server)
-
-withEachEngine('the stream', engine => {
-  beforeAll(async () => {
-    server = await startChatServer(engine, { environment: { STREAMS_PER_ADDRESS: '2000' } })
-    chat = server.chat
-  })
-  afterAll(() => server[Symbol.asyncDispose]())
-
+chatOnEachEngine('the stream', ({ server, chat, begin, callsFor }) => {
   test('the stream is, byte by byte, one Response per piece with the whole text so far, then Terminate', async () => {
     const { listener, call } = await begin('bytes')
     expect(call.system).toBe('Answer in markdown only.')
@@ -133,7 +117,7 @@ withEachEngine('the stream', engine => {
     expect((await chat.get(`/chatstream/${reqId}`)).text).toBe(withoutComments(listener.wire()))
     expect(callsFor('refused')).toHaveLength(1)
     expect(listener.wire()).not.toContain('chat-credential')
-    expect(server.service.errors()).not.toContain('chat-credential')
+    expect(server().service.errors()).not.toContain('chat-credential')
   })
 
   test('the stream of a model that fails amid its answer keeps the text so far, says so, and ends with Terminate', async () => {

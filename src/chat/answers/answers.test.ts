@@ -1,25 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import type { ChatClient } from '../../../test/harness/chat/chat-client.ts'
-import { type ChatServer, startChatServer } from '../../../test/harness/chat/chat-server.ts'
+import { expect, test } from 'bun:test'
 import { listenOnSocket } from '../../../test/harness/chat/socket-listener.ts'
-import { turnsOn } from '../../../test/harness/chat/turns.ts'
-import { withEachEngine } from '../../../test/harness/contract.ts'
+import { chatOnEachEngine, TERMINATE } from '../../../test/harness/chat/turns.ts'
 import { sqlite } from '../../../test/harness/engines.ts'
 
-const TERMINATE = 'event: Terminate\ndata: <div id="chat" hx-swap-oob="true"></div>\n\n'
-
-let server: ChatServer
-let chat: ChatClient
-
-const { begin, callsFor } = turnsOn(() => server)
-
-withEachEngine('answers', engine => {
-  beforeAll(async () => {
-    server = await startChatServer(engine, { environment: { STREAMS_PER_ADDRESS: '2000' } })
-    chat = server.chat
-  })
-  afterAll(() => server[Symbol.asyncDispose]())
-
+chatOnEachEngine('answers', ({ chat, begin, callsFor }, engine) => {
   test('a listener who joins a running answer gets all text so far, and the model is asked once', async () => {
     const { reqId, listener, call } = await begin('joined')
     await call.send('one ')

@@ -1,25 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import type { ChatClient } from '../../../test/harness/chat/chat-client.ts'
-import { type ChatServer, startChatServer } from '../../../test/harness/chat/chat-server.ts'
-import { nextReqId, turnsOn } from '../../../test/harness/chat/turns.ts'
-import { withEachEngine } from '../../../test/harness/contract.ts'
+import { expect, test } from 'bun:test'
+import { chatOnEachEngine, nextReqId, TERMINATE } from '../../../test/harness/chat/turns.ts'
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/
-const TERMINATE = 'event: Terminate\ndata: <div id="chat" hx-swap-oob="true"></div>\n\n'
 const PROMPT_MAX_CHARACTERS = 32_768
 
-let server: ChatServer
-let chat: ChatClient
-
-const { begin, callsFor, listen } = turnsOn(() => server)
-
-withEachEngine('prompts', engine => {
-  beforeAll(async () => {
-    server = await startChatServer(engine, { environment: { STREAMS_PER_ADDRESS: '2000' } })
-    chat = server.chat
-  })
-  afterAll(() => server[Symbol.asyncDispose]())
-
+chatOnEachEngine('prompts', ({ chat, begin, callsFor, listen }) => {
   test('a blank prompt is refused with a page that says so and has the form', async () => {
     const bodies = {
       'another field': new URLSearchParams({ other: 'text' }),

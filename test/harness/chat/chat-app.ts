@@ -87,7 +87,7 @@ export async function startChatApp(
       answers,
       prompts,
       spending,
-      chat: chatClient(listening.address),
+      chat: chatClient(() => listening.address),
       [Symbol.asyncDispose]: () => own.disposeAsync(),
     }
   }

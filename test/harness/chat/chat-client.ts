@@ -40,20 +40,22 @@ export interface ChatClient {
 }
 
 /** Speaks HTTP with a chat server, as a browser would. */
-export function chatClient(address: string): ChatClient {
-  const path = (reqId: string) => `${address}/chat/${encodeURIComponent(reqId)}`
+export function chatClient(address: () => string): ChatClient {
+  const path = (reqId: string) => `${address()}/chat/${encodeURIComponent(reqId)}`
   return {
-    address,
+    get address() {
+      return address()
+    },
     post: async (reqId, prompt, headers = {}) => {
       const body = new URLSearchParams({ user_prompt: prompt })
       const response = await fetch(path(reqId), { method: 'POST', body, headers })
       return { status: response.status, headers: response.headers, page: await response.text() }
     },
-    listen: (reqId, headers) => listen(`${address}/chatstream/${encodeURIComponent(reqId)}`, headers),
+    listen: (reqId, headers) => listen(`${address()}/chatstream/${encodeURIComponent(reqId)}`, headers),
     stop: async reqId => (await fetch(`${path(reqId)}/stop`, { method: 'POST' })).status,
     status: async reqId => await (await fetch(`${path(reqId)}/status`)).text(),
     get: async (target, request = {}) => {
-      const response = await fetch(address + target, { redirect: 'manual', ...request })
+      const response = await fetch(address() + target, { redirect: 'manual', ...request })
       return { status: response.status, headers: response.headers, text: await response.text() }
     },
   }

@@ -43,10 +43,10 @@ export async function startChatServerOn(
     databaseUrl,
     model,
     service,
-    chat: chatClient(service.address),
+    chat: chatClient(() => service.address),
     startAnother: async () => {
       const another = await start()
-      return { ...another, chat: chatClient(another.address) }
+      return { ...another, chat: chatClient(() => another.address) }
     },
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   }

@@ -1,6 +1,12 @@
+import { afterAll, beforeAll } from 'bun:test'
+import { withEachEngine } from '../contract.ts'
+import type { Engine } from '../engines.ts'
 import type { ModelCall } from '../peers/model-server.ts'
-import type { Listener } from './chat-client.ts'
-import type { ChatServer } from './chat-server.ts'
+import { type ChatClient, chatClient, type Listener } from './chat-client.ts'
+import { type ChatServer, startChatServer } from './chat-server.ts'
+
+/** The last event of each stream. */
+export const TERMINATE = 'event: Terminate\ndata: <div id="chat" hx-swap-oob="true"></div>\n\n'
 
 interface Turn {
   readonly reqId: string
@@ -8,22 +14,37 @@ interface Turn {
   readonly call: ModelCall
 }
 
-/** Turns on a chat server that may start later, before the tests. */
-export function turnsOn(server: () => ChatServer) {
-  const listen = async (reqId: string): Promise<Turn> => {
-    const { chat, model } = server()
-    const listener = chat.listen(reqId)
-    return { reqId, listener, call: await model.nextCall() }
-  }
-  return {
-    listen,
-    /** Posts a prompt and listens; the test decides what the model answers. */
-    begin: async (prompt: string, reqId: string = crypto.randomUUID()): Promise<Turn> => {
-      await server().chat.post(reqId, prompt)
+/** A chat server, which is there once the tests run, and turns on it. */
+interface ChatTurns {
+  readonly server: () => ChatServer
+  readonly chat: ChatClient
+  readonly listen: (reqId: string) => Promise<Turn>
+  /** Posts a prompt and listens; the test decides what the model answers. */
+  readonly begin: (prompt: string, reqId?: string) => Promise<Turn>
+  readonly callsFor: (prompt: string) => ModelCall[]
+}
+
+/** Runs tests against a chat server on each engine. */
+export function chatOnEachEngine(subject: string, tests: (turns: ChatTurns, engine: Engine) => void): void {
+  withEachEngine(subject, engine => {
+    let started: ChatServer
+    beforeAll(async () => {
+      started = await startChatServer(engine, { environment: { STREAMS_PER_ADDRESS: '2000' } })
+    })
+    afterAll(() => started[Symbol.asyncDispose]())
+    const server = () => started
+    const chat = chatClient(() => started.chat.address)
+    const listen = async (reqId: string): Promise<Turn> => {
+      const listener = chat.listen(reqId)
+      return { reqId, listener, call: await started.model.nextCall() }
+    }
+    const begin = async (prompt: string, reqId: string = crypto.randomUUID()) => {
+      await chat.post(reqId, prompt)
       return listen(reqId)
-    },
-    callsFor: (prompt: string): ModelCall[] => server().model.calls.filter(call => call.prompt === prompt),
-  }
+    }
+    const callsFor = (prompt: string) => started.model.calls.filter(call => call.prompt === prompt)
+    tests({ server, chat, listen, begin, callsFor }, engine)
+  })
 }
 
 /** The id under which the page's form sends the next prompt. */

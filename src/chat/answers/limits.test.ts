@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { from, startChatApp } from '../../../test/harness/chat/chat-app.ts'
 import { withEachEngine } from '../../../test/harness/contract.ts'
-import { connected } from '../../../test/harness/postgres/database.ts'
+import { type Engine, sqlite } from '../../../test/harness/engines.ts'
 import { until } from '../../../test/harness/until.ts'
 import type { AnswerLimits } from './limits.ts'
 
@@ -41,7 +41,7 @@ withEachEngine('answer limits', engine => {
       isClosed = true
     })
     const left = Date.now()
-    await heardSince(server.databaseUrl, 'heard', left + unheardMaxMs)
+    await heardSince(engine, server.databaseUrl, 'heard', left + unheardMaxMs)
     expect(isClosed).toBe(false)
     await call.send('two')
     await follower.until('one two')
@@ -193,14 +193,10 @@ withEachEngine('answer limits', engine => {
 })
 
 /** Waits until somebody is known to have listened at this time, in milliseconds since 1970; the database is on this machine. */
-async function heardSince(databaseUrl: string, reqId: string, milliseconds: number): Promise<void> {
-  await using sql = connected(databaseUrl)
-  const time = databaseUrl.startsWith('sqlite:') ? 'heard_at' : '(extract(epoch FROM heard_at) * 1000)::float8'
-  for (;;) {
-    const [row] = await sql.unsafe(`SELECT ${time} AS time FROM answers WHERE req_id = '${reqId}'`)
-    if ((row?.time ?? 0) >= milliseconds) return
-    await Bun.sleep(50)
-  }
+function heardSince(engine: Engine, databaseUrl: string, reqId: string, milliseconds: number): Promise<void> {
+  const time = engine === sqlite ? 'heard_at' : '(extract(epoch FROM heard_at) * 1000)::float8'
+  const heard = `SELECT 1 FROM answers WHERE req_id = '${reqId}' AND ${time} >= ${milliseconds}`
+  return until(async () => (await engine.read(databaseUrl, heard)).length > 0)
 }
 
 /** Starts another process, in which one answer runs and a second one waits in line. */

@@ -1,7 +1,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { from, startChatApp } from '../../../test/harness/chat/chat-app.ts'
 import { withEachEngine } from '../../../test/harness/contract.ts'
-import { connected } from '../../../test/harness/postgres/database.ts'
+import { sqlite } from '../../../test/harness/engines.ts'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
 import { run } from '../../../test/harness/service.ts'
 import type { Retention } from './retention.ts'
@@ -13,6 +13,20 @@ const DAY = 24 * HOUR
 
 withEachEngine('the retention of prompts', engine => {
   const startChat = (retention: Partial<Retention>) => startChatApp(engine, { retention })
+
+  /** As if it had been sent that long ago. */
+  const age = (databaseUrl: string, reqId: string, milliseconds: number) => {
+    const by = engine === sqlite ? milliseconds : `${milliseconds} * interval '1 millisecond'`
+    return engine.write(databaseUrl, `UPDATE prompts SET created_at = created_at - ${by} WHERE req_id = '${reqId}'`)
+  }
+
+  const addOld = (databaseUrl: string, count: number) => {
+    const rows =
+      engine === sqlite
+        ? `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count}) SELECT 'old-' || i, 'old', 1 FROM n`
+        : `SELECT 'old-' || i, 'old', to_timestamp(1) FROM generate_series(1, ${count}) AS i`
+    return engine.write(databaseUrl, `INSERT INTO prompts (req_id, text, created_at) ${rows}`)
+  }
 
   test('too many prompts are deleted: unanswered ones of the busiest address first, then old answers, never recent ones', async () => {
     await using server = await startChat({ promptsMax: 5 })
@@ -134,20 +148,3 @@ test('CHAT limits that are not whole numbers above 0 stop the program, each by i
     }
   }
 })
-
-/** As if it had been sent that long ago. */
-async function age(databaseUrl: string, reqId: string, milliseconds: number): Promise<void> {
-  await using sql = connected(databaseUrl)
-  const isSqlite = databaseUrl.startsWith('sqlite:')
-  if (isSqlite) await sql.unsafe('PRAGMA busy_timeout = 5000')
-  const time = isSqlite ? `created_at - ${milliseconds}` : `created_at - ${milliseconds} * interval '1 millisecond'`
-  await sql.unsafe(`UPDATE prompts SET created_at = ${time} WHERE req_id = '${reqId}'`)
-}
-
-async function addOld(databaseUrl: string, count: number): Promise<void> {
-  await using sql = connected(databaseUrl)
-  const rows = databaseUrl.startsWith('sqlite:')
-    ? `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count}) SELECT 'old-' || i, 'old', 1 FROM n`
-    : `SELECT 'old-' || i, 'old', to_timestamp(1) FROM generate_series(1, ${count}) AS i`
-  await sql.unsafe(`INSERT INTO prompts (req_id, text, created_at) ${rows}`)
-}

@@ -1,11 +1,9 @@
-import { Database } from 'bun:sqlite'
 import { beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { from, startChatApp } from '../../../test/harness/chat/chat-app.ts'
 import { startChatServer } from '../../../test/harness/chat/chat-server.ts'
 import { awayFromMidnight } from '../../../test/harness/chat/midnight.ts'
 import { withEachEngine } from '../../../test/harness/contract.ts'
 import { sqlite } from '../../../test/harness/engines.ts'
-import { connected } from '../../../test/harness/postgres/database.ts'
 import { until } from '../../../test/harness/until.ts'
 import type { DailyBounds } from './repository.ts'
 
@@ -175,9 +173,9 @@ withEachEngine('the bounds per day', engine => {
     await using app = await startChat({ answersMax: 1 })
     await app.chat.post('failing', PROMPT, from(MINE))
     const value = engine === sqlite ? 'json(state)' : '(state::int)'
-    await change(app.databaseUrl, `CREATE INDEX failing ON answers (${value})`)
+    await engine.write(app.databaseUrl, `CREATE INDEX failing ON answers (${value})`)
     expect((await app.chat.get('/chatstream/failing', { headers: from(MINE) })).status).toBe(500)
-    await change(app.databaseUrl, 'DROP INDEX failing')
+    await engine.write(app.databaseUrl, 'DROP INDEX failing')
     await answer(app, 'one')
     expect(await spent(app)).toMatchObject([{ account: MINE, answers: 1 }])
   })
@@ -207,7 +205,7 @@ withEachEngine('the bounds per day', engine => {
     await using app = await startChat({ answersMax: 1 })
     await answer(app, 'one')
     await expectRefused(app, 'Your network has reached its daily limit of 1 answer.')
-    await change(app.databaseUrl, 'UPDATE chat_spending SET day = day - 1')
+    await engine.write(app.databaseUrl, 'UPDATE chat_spending SET day = day - 1')
     await answer(app, 'two')
     expect(await spent(app)).toHaveLength(2)
     await app.spending.prune()
@@ -257,13 +255,3 @@ withEachEngine('the bounds per day', engine => {
     return (await spent(app)).reduce((sum, { tokens }) => sum + Number(tokens), 0)
   }
 })
-
-async function change(databaseUrl: string, sql: string): Promise<void> {
-  if (databaseUrl.startsWith('sqlite:')) {
-    using file = new Database(databaseUrl.slice('sqlite:'.length))
-    file.run(sql)
-  } else {
-    await using database = connected(databaseUrl)
-    await database.unsafe(sql)
-  }
-}

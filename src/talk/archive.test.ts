@@ -60,23 +60,23 @@ You are welcome: ask about Islands again.
 
   test("--last with a number beyond the room's messages prints all of them, and nothing for an empty room", async () => {
     await storeTurns(place, 'carol', [])
-    expect(await texts(place, 'ada', ['--last', '10000'])).toEqual(TURNS.flat())
-    expect(await texts(place, 'carol', ['--last', '10000'])).toEqual([])
+    expect(await place.texts('ada', ['--last', '10000'])).toEqual(TURNS.flat())
+    expect(await place.texts('carol', ['--last', '10000'])).toEqual([])
     expect((await place.pipe(logIn('carol'), ['--search', 'quokka'])).output).toBe('')
   })
 
   test('--search prints the messages that have all the words, in any letter case; with --last, the last of them', async () => {
-    expect(await texts(place, 'ada', ['--search', 'ISLANDS'])).toEqual([TURNS[1][1], TURNS[2][1]])
-    expect(await texts(place, 'ada', ['--search', ' islands   ask '])).toEqual([TURNS[2][1]])
-    expect(await texts(place, 'ada', ['--search', 'islands', '--last', '1'])).toEqual([TURNS[2][1]])
-    expect(await texts(place, 'ada', ['--search', 'quokka islands'])).toEqual([])
-    expect(await texts(place, 'ada', ['--search', '%'])).toEqual([])
+    expect(await place.texts('ada', ['--search', 'ISLANDS'])).toEqual([TURNS[1][1], TURNS[2][1]])
+    expect(await place.texts('ada', ['--search', ' islands   ask '])).toEqual([TURNS[2][1]])
+    expect(await place.texts('ada', ['--search', 'islands', '--last', '1'])).toEqual([TURNS[2][1]])
+    expect(await place.texts('ada', ['--search', 'quokka islands'])).toEqual([])
+    expect(await place.texts('ada', ['--search', '%'])).toEqual([])
   })
 
   test('--search takes an accented letter and a letter with a combining accent for the same', async () => {
     const turn = ['Un caf\u00e9?', 'CAFE\u0301, oui.'] as const
     await storeTurns(place, 'zoe', [turn, ['Un cafard', 'Non.']])
-    expect(await texts(place, 'zoe', ['--search', 'CAF\u00c9 cafe\u0301'])).toEqual([...turn])
+    expect(await place.texts('zoe', ['--search', 'CAF\u00c9 cafe\u0301'])).toEqual([...turn])
   })
 
   test('--search is not held up by answers of nothing but combining marks', async () => {
@@ -84,14 +84,14 @@ You are welcome: ask about Islands again.
     const marks = `${'\u0315'.repeat(32_000)}${'\u0300'.repeat(32_000)}`
     const turns = Array.from({ length: 8 }, () => ['Why?', marks] as const)
     await storeTurns(place, 'marked', [...turns, ['Thanks', `Un cafe\u0301${marks}`]])
-    const found = await texts(place, 'marked', ['--search', 'caf\u00e9'])
+    const found = await place.texts('marked', ['--search', 'caf\u00e9'])
     expect(found).toEqual([`Un cafe\u0301${marks}`])
   }, 20_000)
 
   test('--search takes capitals for small letters in every script, also where one letter has several forms', async () => {
     await storeTurns(place, 'reader', [['Πωσδήποτε in der Großstadt', 'Ναι.']])
     const text = 'Πωσδήποτε in der Großstadt'
-    expect(await texts(place, 'reader', ['--search', 'ΠΩΣ πωσ GROSS gross GROẞ großSTADT'])).toEqual([text])
+    expect(await place.texts('reader', ['--search', 'ΠΩΣ πωσ GROSS gross GROẞ großSTADT'])).toEqual([text])
   })
 
   test('--export writes the room as markdown into a new file, readable by its owner alone', async () => {
@@ -169,8 +169,8 @@ let a
     const { status, errors } = await place.pipe([...logIn('leaving'), 'Y'], ['--forget'])
     expect(status).toBe(0)
     expect(errors).toEndWith('All messages were deleted.\n')
-    expect(await texts(place, 'leaving', ['--last', '9'])).toEqual([])
-    expect(await texts(place, 'staying', ['--last', '9'])).toEqual(['Hello', 'Hello, plugh.'])
+    expect(await place.texts('leaving', ['--last', '9'])).toEqual([])
+    expect(await place.texts('staying', ['--last', '9'])).toEqual(['Hello', 'Hello, plugh.'])
     const stored = await engine.everything(place.databaseUrl)
     expect(stored).toContain('plugh')
     expect(stored).not.toContain('xyzzy')
@@ -185,7 +185,7 @@ let a
     await place.pipe([...logIn('emptied'), 'yes'], ['--forget'])
     await call.finish()
     await session.shows(/All of it\nThe room was emptied in the meantime: the answer is not stored\.\n\nemptied>$/)
-    expect(await texts(place, 'emptied', ['--last', '9'])).toEqual([])
+    expect(await place.texts('emptied', ['--last', '9'])).toEqual([])
   })
 
   // The database has no part in what follows.
@@ -217,7 +217,7 @@ You are welcome: ask about Islands again.`)
     await storeTurns(place, 'hostile', [[text, text]])
     const { output } = await place.pipe(logIn('hostile'), ['--last', '2', '--json'])
     expect(output).toMatch(/^[ -~\n]+$/)
-    expect(await texts(place, 'hostile', ['--last', '2'])).toEqual([text, text])
+    expect(await place.texts('hostile', ['--last', '2'])).toEqual([text, text])
     expect((await place.pipe(logIn('hostile'), ['--last', '2'])).output).toContain('abc\n')
   })
 
@@ -242,7 +242,7 @@ You are welcome: ask about Islands again.`)
       expect(errors, no).toEndWith('Nothing was deleted.\n')
     }
     expect((await place.pipe(logIn('hesitant'), ['--forget'])).errors).toEndWith('Nothing was deleted.\n')
-    expect(await texts(place, 'hesitant', ['--last', '9'])).toHaveLength(2)
+    expect(await place.texts('hesitant', ['--last', '9'])).toHaveLength(2)
   })
 
   test('nothing of a room is shown without its password', async () => {
@@ -255,11 +255,3 @@ You are welcome: ask about Islands again.`)
     expect(existsSync(file)).toBe(false)
   })
 })
-
-async function texts(place: TalkPlace, user: string, flags: readonly string[]): Promise<string[]> {
-  const { output } = await place.pipe(logIn(user), [...flags, '--json'])
-  return output
-    .split('\n')
-    .filter(line => line !== '')
-    .map(line => JSON.parse(line).text)
-}

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { ModelCall } from '../../test/harness/peers/model-server.ts'
 import { expectRefusal } from '../../test/harness/refusal.ts'
 import { run } from '../../test/harness/service.ts'
-import { logIn, register, type TalkPlace, talkPlace } from '../../test/harness/terminal/talk.ts'
+import { register, talkPlace } from '../../test/harness/terminal/talk.ts'
 
 /** The model fails so; it is told in one line, nothing of the turn but the prompt is stored, and the session goes on. */
 async function expectTold(
@@ -23,15 +23,7 @@ async function expectTold(
   const told = await talking
   expect(told).toMatchObject({ status: 0, output: `${output}Here again.\n` })
   expect(told.errors).toContain(`ada> First\n${reason}\n\nada> Second\n`)
-  expect(await stored(place)).toEqual(['First', 'Second', 'Here again.'])
-}
-
-async function stored(place: TalkPlace): Promise<string[]> {
-  const { output } = await place.pipe(logIn('ada'), ['--last', '100', '--json'])
-  return output
-    .trimEnd()
-    .split('\n')
-    .map(line => JSON.parse(line).text)
+  expect(await place.texts('ada')).toEqual(['First', 'Second', 'Here again.'])
 }
 
 test('a model that does not exist is reported', async () => {
@@ -128,7 +120,7 @@ test('a database file that was moved away is reported, and the session goes on o
   const call = await place.model.nextCall()
   await call.answer('Yes.')
   await session.shows(/Yes\.\n\nada>$/)
-  expect(await stored(place)).toEqual(['Kept', 'Yes.'])
+  expect(await place.texts('ada')).toEqual(['Kept', 'Yes.'])
 })
 
 test('an answer that cannot be stored is shown all the same, with a message', async () => {

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { withEachEngine } from '../../test/harness/contract.ts'
 import { sqlite } from '../../test/harness/engines.ts'
-import { storedAccounts } from '../../test/harness/terminal/stored-messages.ts'
 import { storeTurns } from '../../test/harness/terminal/stored-turns.ts'
 import {
   CTRL_C,
@@ -75,14 +74,15 @@ withEachEngine('the login', engine => {
     session.type(`R\rfrank\r${password}\r`)
     await session.shows('frank>')
     const digest = createHash('sha256').update(password).digest('hex')
-    const everything = () => engine.everything(place.databaseUrl)
-    expect(await everything()).toContain(digest)
-    expect(await everything()).not.toContain(password)
+    const stored = () => engine.everything(place.databaseUrl)
+    expect(await stored()).toContain(digest)
+    expect(await stored()).not.toContain(password)
     await session.kill('SIGKILL')
-    expect(await everything()).not.toContain(password)
+    expect(await stored()).not.toContain(password)
     expect(await place.pipe(['L', 'frank', password, 'quit'])).toMatchObject({ status: 0 })
-    expect(await everything()).not.toContain(password)
-    expect(await storedAccounts(place)).toContainEqual({ username: 'frank', password_sha256: digest })
+    expect(await stored()).not.toContain(password)
+    const accounts = await engine.read<object>(place.databaseUrl, 'SELECT username, password_sha256 FROM accounts')
+    expect(accounts).toContainEqual({ username: 'frank', password_sha256: digest })
   })
 
   // The database has no part in what follows.

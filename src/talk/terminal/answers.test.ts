@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { stringWidth } from 'bun'
-import { CTRL_C, logIn, type TalkPlace, talkPlace } from '../../../test/harness/terminal/talk.ts'
+import { CTRL_C, logIn, talkPlace } from '../../../test/harness/terminal/talk.ts'
 import { until } from '../../../test/harness/until.ts'
 
 /** A terminal that reports no size, as in a container's first moment. */
@@ -350,10 +350,9 @@ test('what the model writes cannot control the terminal', async () => {
     expect(received, JSON.stringify(driving)).not.toContain(driving)
   }
   expect(session.screen()).not.toContain('pwned')
-  const { output } = await place.pipe(logIn('ada'), ['--last', '3', '--json'])
-  const texts = output.trimEnd().split('\n')
-  for (const line of [texts[0], texts[2]]) {
-    expect(JSON.parse(line ?? '').text).toBe('abcdefgh\ni\uFFFDjklm &#27;[2J &#x9b;1m\n\n```\nno\n```\n')
+  const [first, , second] = await place.texts('ada', ['--last', '3'])
+  for (const text of [first, second]) {
+    expect(text).toBe('abcdefgh\ni\uFFFDjklm &#27;[2J &#x9b;1m\n\n```\nno\n```\n')
   }
 })
 
@@ -402,7 +401,7 @@ test('half characters do not become a whole one when what stood between them is 
   await session.shows(/f\.\n\nada>$/)
   expect(lastTurn(session.screen())).toContain('a\ufffd\ufffdbc\ufffd\ufffdde\ufffd\ufffdf.')
   expect(session.received()).not.toMatch(/[\u{e0000}-\u{e007f}]/u)
-  expect((await told(place)).at(-1)).toBe('a\ufffd\ufffdbc\ufffd\ufffdde\ufffd\ufffdf.')
+  expect((await place.texts('ada')).at(-1)).toBe('a\ufffd\ufffdbc\ufffd\ufffdde\ufffd\ufffdf.')
 })
 
 test('Ctrl-C stops an answer and keeps its text so far, marked, and the session goes on', async () => {
@@ -441,7 +440,7 @@ test('Ctrl-C before the first word stops the answer too, and only the prompt is 
   session.type(CTRL_C)
   await session.shows(/ada> Tell me\n\[stopped\]\n\nada>$/)
   await call.closed
-  expect(await told(place)).toEqual(['Tell me'])
+  expect(await place.texts('ada')).toEqual(['Tell me'])
 })
 
 test('what is typed during an answer is the next prompt, unless Ctrl-C comes after it', async () => {
@@ -458,16 +457,8 @@ test('what is typed during an answer is the next prompt, unless Ctrl-C comes aft
   session.type(`never sent\r${CTRL_C}`)
   await session.shows(/\[stopped\]\n\nada>$/)
   expect(session.screen()).not.toContain('never sent')
-  expect(await told(place)).toEqual(['First', 'Well', 'Second'])
+  expect(await place.texts('ada')).toEqual(['First', 'Well', 'Second'])
 })
-
-async function told(place: TalkPlace): Promise<string[]> {
-  const { output } = await place.pipe(logIn('ada'), ['--last', '100', '--json'])
-  return output
-    .trimEnd()
-    .split('\n')
-    .map(line => JSON.parse(line).text)
-}
 
 /** The text after the last prompt that was sent. */
 function lastTurn(screen: string): string {

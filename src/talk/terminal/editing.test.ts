@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { connected } from '../../../test/harness/postgres/database.ts'
+import { sqlite } from '../../../test/harness/engines.ts'
 import { storeTurns } from '../../../test/harness/terminal/stored-turns.ts'
 import {
   ALT_ENTER,
@@ -191,10 +191,7 @@ test("arrow-up brings back the room's earlier prompts, those of earlier sessions
 test('an earlier prompt that something else has put into the database cannot control the terminal', async () => {
   await using place = await talkPlace()
   await storeTurns(place, 'ada', [['a\x1b]0;pwned\x07b\x9b31mc', null]])
-  {
-    await using sql = connected(place.databaseUrl)
-    await sql`UPDATE messages SET sender = ${'a\x9b2Jda'}`
-  }
+  await sqlite.write(place.databaseUrl, "UPDATE messages SET sender = 'a\x9b2Jda'")
   const session = place.sit()
   await session.shows('egister?')
   session.type(`L\rada\r${PASSWORD}\r`)

@@ -6,7 +6,14 @@ import { join } from 'node:path'
 import { spawn, spawnSync } from 'bun'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
 import { commandLine, run, surroundingsOf } from '../../../test/harness/service.ts'
-import { logIn, PASSWORD, register, startAtTerminal, talkPlace } from '../../../test/harness/terminal/talk.ts'
+import {
+  logIn,
+  PASSWORD,
+  register,
+  startAtTerminal,
+  type TalkPlace,
+  talkPlace,
+} from '../../../test/harness/terminal/talk.ts'
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
 const ESCAPE = /\x1b/
@@ -44,12 +51,7 @@ ada> quit
 
 test('piped, an answer is passed on as it arrives', async () => {
   await using place = await talkPlace()
-  const child = spawn(commandLine(['talk', '--database', `sqlite:${place.databasePath}`], {}), {
-    ...surroundingsOf({ environment: place.model.environment }),
-    stdin: new Blob([[...register('ada'), 'Go', 'quit', ''].join('\n')]),
-    stdout: 'pipe',
-    stderr: 'ignore',
-  })
+  const { child } = startTalk(place, 'Go', 'quit', '')
   const call = await place.model.nextCall()
   const reader = child.stdout.getReader()
   for (const piece of ['first ', 'second ']) {
@@ -76,21 +78,11 @@ test('the end of the input ends the session, after its last line is answered', a
 
 test('the rest of a line that is too long is not another prompt', async () => {
   await using place = await talkPlace()
-  const child = spawn(commandLine(['talk', '--database', `sqlite:${place.databasePath}`], {}), {
-    ...surroundingsOf({ environment: place.model.environment }),
-    stdin: 'pipe',
-    stdout: 'ignore',
-    stderr: 'pipe',
-  })
-  child.stdin.write([...register('ada'), 'x'.repeat(LINE_MAX_CHARACTERS)].join('\n'))
-  child.stdin.flush()
+  const { child, write } = startTalk(place, 'x'.repeat(LINE_MAX_CHARACTERS))
   const errors = child.stderr.getReader()
   let told = ''
   while (!told.includes('shorten it')) told = told.slice(-100) + new TextDecoder().decode((await errors.read()).value)
-  for (const text of ['rest', ' of it\nNext', '\n']) {
-    child.stdin.write(text)
-    child.stdin.flush()
-  }
+  for (const text of ['rest', ' of it\nNext', '\n']) write(text)
   const call = await place.model.nextCall()
   expect(call.prompt).toBe('Next')
   await call.answer('Well.')
@@ -155,14 +147,7 @@ test('a reader of the pipe that leaves ends the session cleanly', async () => {
 
 test('if the input is a pipe, Ctrl-C stops an answer and drops what was piped before it, to the end of its line, and leaves the second time', async () => {
   await using place = await talkPlace()
-  const child = spawn(commandLine(['talk', '--database', `sqlite:${place.databasePath}`], {}), {
-    ...surroundingsOf({ environment: place.model.environment }),
-    stdin: 'pipe',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  })
-  child.stdin.write([...register('ada'), 'Go', 'A line that'].join('\n'))
-  child.stdin.flush()
+  const { child, write } = startTalk(place, 'Go', 'A line that')
   const call = await place.model.nextCall()
   await call.send('So far')
   const reader = child.stdout.getReader()
@@ -175,8 +160,7 @@ test('if the input is a pipe, Ctrl-C stops an answer and drops what was piped be
     while (!end.test(told)) told += new TextDecoder().decode((await errors.read()).value)
   }
   await reads(/stored\]\n\nada> $/)
-  child.stdin.write(' has not arrived yet\nNext\n')
-  child.stdin.flush()
+  write(' has not arrived yet\nNext\n')
   const next = await place.model.nextCall()
   expect(next.prompt).toEndWith('\nNext')
   await next.answer('Well')
@@ -189,14 +173,7 @@ test('if the input is a pipe, Ctrl-C stops an answer and drops what was piped be
 
 test('a signal to end is not forgotten because the input goes on', async () => {
   await using place = await talkPlace()
-  const child = spawn(commandLine(['talk', '--database', `sqlite:${place.databasePath}`], {}), {
-    ...surroundingsOf({ environment: place.model.environment }),
-    stdin: 'pipe',
-    stdout: 'pipe',
-    stderr: 'ignore',
-  })
-  child.stdin.write([...register('ada'), 'Go', ''].join('\n'))
-  child.stdin.flush()
+  const { child, write } = startTalk(place, 'Go', '')
   const call = await place.model.nextCall()
   await call.send('So far')
   await child.stdout.getReader().read()
@@ -205,8 +182,7 @@ test('a signal to end is not forgotten because the input goes on', async () => {
   holder.run('BEGIN IMMEDIATE')
   child.kill('SIGTERM')
   await call.closed
-  child.stdin.write('More\n')
-  child.stdin.flush()
+  write('More\n')
   await Bun.sleep(100)
   holder.run('ROLLBACK')
   expect(await Promise.race([child.exited, place.model.nextCall()])).toBe(0)
@@ -300,3 +276,19 @@ test('talk keeps its history in the folder where it is started, as --help says',
   expect(output).toContain('data/stockroom.db')
   expect(output).toContain('readable by its owner only')
 })
+
+/** Starts talk between pipes. The input begins with the lines that register a user, and these; the last one may go on. */
+function startTalk({ databasePath, model }: TalkPlace, ...lines: readonly string[]) {
+  const child = spawn(commandLine(['talk', '--database', `sqlite:${databasePath}`], {}), {
+    ...surroundingsOf({ environment: model.environment }),
+    stdin: 'pipe',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const write = (text: string) => {
+    child.stdin.write(text)
+    child.stdin.flush()
+  }
+  write([...register('ada'), ...lines].join('\n'))
+  return { child, write }
+}

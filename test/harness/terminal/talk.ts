@@ -157,6 +157,8 @@ export interface TalkPlace extends AsyncDisposable {
   readonly enter: (user: string, options?: Surroundings & Size) => Promise<Session>
   /** Runs with pipes, with these lines as the whole input. */
   readonly pipe: (lines: readonly string[], flags?: readonly string[], surroundings?: Surroundings) => Promise<Run>
+  /** The texts of the user's messages, or of those that these flags select. */
+  readonly texts: (user: string, flags?: readonly string[]) => Promise<string[]>
 }
 
 export const PASSWORD = 'sesame'
@@ -198,6 +200,11 @@ export async function talkPlaceOn(
         environment: { ...model.environment, ...environment },
         input: lines.map(line => `${line}\n`).join(''),
       }),
+    texts: async (user, flags = ['--last', '10000']) => {
+      const { output } = await place.pipe(logIn(user), [...flags, '--json'])
+      const lines = output.split('\n').filter(line => line !== '')
+      return lines.map(line => JSON.parse(line).text)
+    },
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   }
   return place

@@ -26,9 +26,8 @@ const open = chatInBrowser()
 
 test('axe finds nothing wrong with the chat page, with a wide table and wide code, on a phone and a desktop, light and dark', async () => {
   for (const options of screens()) {
-    await using tab = await open.browser.openTab(options)
+    await using tab = await open.openChat(options)
     const { page } = tab
-    await page.goto(open.server.chat.address)
     expect(await violations(page), `before a prompt, ${JSON.stringify(options)}`).toEqual([])
     await answerOf(page, WIDE_ANSWER)
     expect(await violations(page), `behind an answer, ${JSON.stringify(options)}`).toEqual([])
@@ -36,9 +35,8 @@ test('axe finds nothing wrong with the chat page, with a wide table and wide cod
 })
 
 test('axe finds nothing wrong with a chat page that refuses a prompt', async () => {
-  await using tab = await open.browser.openTab()
+  await using tab = await open.openChat()
   const { page } = tab
-  await page.goto(open.server.chat.address)
   await page.getByLabel('Your message').fill('  ')
   await page.keyboard.press('Enter')
   await page.locator('#refusal').waitFor()
@@ -46,9 +44,8 @@ test('axe finds nothing wrong with a chat page that refuses a prompt', async () 
 })
 
 test('a wide table and wide code can be scrolled with the keyboard', async () => {
-  await using tab = await open.browser.openTab(PHONE)
+  await using tab = await open.openChat(PHONE)
   const { page } = tab
-  await page.goto(open.server.chat.address)
   await answerOf(page, WIDE_ANSWER)
   for (const name of ['Table', 'Code']) {
     const wide = page.getByRole('group', { name })
@@ -65,9 +62,8 @@ test('a wide table and wide code can be scrolled with the keyboard', async () =>
 
 test('the Copy button covers no code, with a pointer or without, however far the code is scrolled', async () => {
   for (const options of [PHONE, DESKTOP]) {
-    await using tab = await open.browser.openTab(options)
+    await using tab = await open.openChat(options)
     const { page } = tab
-    await page.goto(open.server.chat.address)
     await answerOf(page, WIDE_ANSWER)
     await page.getByRole('button', { name: 'Copy' }).waitFor()
     for (const scrolled of [0, 300]) {

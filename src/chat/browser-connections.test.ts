@@ -6,9 +6,8 @@ import { openHttpProxy } from '../../test/harness/postgres/tcp-proxy.ts'
 const open = chatInBrowser()
 
 test('a reload during an answer resumes it with the text so far, and the model is not asked again', async () => {
-  await using tab = await open.browser.openTab()
+  await using tab = await open.openChat()
   const { page } = tab
-  await page.goto(open.server.chat.address)
   const call = await send(page, 'reloaded', open.server)
   await call.send('one ')
   await page.getByText('one', { exact: true }).waitFor()
@@ -71,9 +70,8 @@ test('an answer that cannot begin for now can be stopped at once, however long t
 })
 
 test('the page requests nothing more once an answer has ended', async () => {
-  await using tab = await open.browser.openTab()
+  await using tab = await open.openChat()
   const { page } = tab
-  await page.goto(open.server.chat.address)
   await (await send(page, 'over', open.server)).answer('It is over.')
   await answered(page)
   const before = tab.requests().length
@@ -103,9 +101,8 @@ test('two tabs on one turn show the same answer, from one call', async () => {
 
 test('if a proxy answers a message with a page of its own, the page says so, and keeps what was typed', async () => {
   for (const status of [200, 503]) {
-    await using tab = await open.browser.openTab({ hasRoutes: true })
+    await using tab = await open.openChat({ hasRoutes: true })
     const { page } = tab
-    await page.goto(open.server.chat.address)
     const body = '<html><body><h1>Service Unavailable</h1></body></html>'
     await page.route('**/chat/*', route => route.fulfill({ status, contentType: 'text/html', body }))
     await page.getByLabel('Your message').fill('Is anybody there?')

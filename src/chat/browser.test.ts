@@ -16,9 +16,8 @@ const ANSWERS_RUNNING_MAX = 12
 const open = chatInBrowser()
 
 test('a turn shows the prompt, says what it waits for, lets the answer grow, and makes the field ready again', async () => {
-  await using tab = await open.browser.openTab({ permissions: ['clipboard-read', 'clipboard-write'] })
+  await using tab = await open.openChat({ permissions: ['clipboard-read', 'clipboard-write'] })
   const { page } = tab
-  await page.goto(open.server.chat.address)
   const call = await send(page, 'What is a spade?', open.server)
   await expectLastMessages(page, ['You', 'What is a spade?'], ['Assistant', ''])
   await page.getByText('Waiting for the answer').waitFor()
@@ -41,9 +40,8 @@ test('a turn shows the prompt, says what it waits for, lets the answer grow, and
 })
 
 test('a second turn leaves the first as it is, and no element id is duplicated', async () => {
-  await using tab = await open.browser.openTab()
+  await using tab = await open.openChat()
   const { page } = tab
-  await page.goto(open.server.chat.address)
   await (await send(page, 'first', open.server)).answer('The first answer.')
   await answered(page)
   const call = await send(page, 'second', open.server)
@@ -64,9 +62,8 @@ test('a second turn leaves the first as it is, and no element id is duplicated',
 })
 
 test('Shift+Enter begins a line, Enter sends, and the next prompt waits for the answer', async () => {
-  await using tab = await open.browser.openTab()
+  await using tab = await open.openChat()
   const { page } = tab
-  await page.goto(open.server.chat.address)
   await page.getByLabel('Your message').focus()
   await page.keyboard.type('one')
   await page.keyboard.press('Shift+Enter')
@@ -89,9 +86,8 @@ test('Shift+Enter begins a line, Enter sends, and the next prompt waits for the 
 })
 
 test('an Enter that takes the text of an input method does not send it, also in Safari', async () => {
-  await using tab = await open.browser.openTab()
+  await using tab = await open.openChat()
   const { page } = tab
-  await page.goto(open.server.chat.address)
   const field = page.getByLabel('Your message')
   await field.fill('こん')
   await field.dispatchEvent('keydown', { key: 'Enter', keyCode: 229, isComposing: true })
@@ -105,9 +101,8 @@ test('an Enter that takes the text of an input method does not send it, also in 
 })
 
 test('what is typed while a prompt is being sent is in the field afterwards', async () => {
-  await using tab = await open.browser.openTab({ hasRoutes: true })
+  await using tab = await open.openChat({ hasRoutes: true })
   const { page } = tab
-  await page.goto(open.server.chat.address)
   const sending = await holdBack(page, '**/chat/*')
   await page.getByLabel('Your message').fill('first')
   await page.keyboard.press('Enter')
@@ -123,9 +118,8 @@ test('what is typed while a prompt is being sent is in the field afterwards', as
 })
 
 test('the stop button ends the answer: the connection to the model is closed, and the text so far stays', async () => {
-  await using tab = await open.browser.openTab()
+  await using tab = await open.openChat()
   const { page } = tab
-  await page.goto(open.server.chat.address)
   const call = await send(page, 'stop me', open.server)
   await call.send('The beginning')
   await page.getByText('The beginning').waitFor()
@@ -138,9 +132,8 @@ test('the stop button ends the answer: the connection to the model is closed, an
 })
 
 test('a failure of the model is readable, and the next message can be sent', async () => {
-  await using tab = await open.browser.openTab()
+  await using tab = await open.openChat()
   const { page } = tab
-  await page.goto(open.server.chat.address)
   await (await send(page, 'refused', open.server)).refuse(401)
   await page.locator('.note.failure').waitFor()
   await answered(page)
@@ -150,9 +143,8 @@ test('a failure of the model is readable, and the next message can be sent', asy
 })
 
 test('a blank message is refused where it was typed, and the conversation stays', async () => {
-  await using tab = await open.browser.openTab()
+  await using tab = await open.openChat()
   const { page } = tab
-  await page.goto(open.server.chat.address)
   await page.getByLabel('Your message').fill('   ')
   await page.keyboard.press('Enter')
   await page.getByRole('alert').waitFor()
@@ -188,9 +180,8 @@ test('what is typed and not sent is there after “New chat” and “Back”, a
 })
 
 test('a message that the server has forgotten before its answer began is said to be gone, and the next one can be sent', async () => {
-  await using tab = await open.browser.openTab({ hasRoutes: true })
+  await using tab = await open.openChat({ hasRoutes: true })
   const { page } = tab
-  await page.goto(open.server.chat.address)
   await page.route('**/chatstream/*', async route => {
     await sqlite.write(open.server.databaseUrl, "DELETE FROM prompts WHERE text = 'forgotten'")
     await route.continue()
@@ -204,9 +195,8 @@ test('a message that the server has forgotten before its answer began is said to
 })
 
 test('the page follows the answer down, unless the reader has scrolled up', async () => {
-  await using tab = await open.browser.openTab({ viewport: { width: 800, height: 500 } })
+  await using tab = await open.openChat({ viewport: { width: 800, height: 500 } })
   const { page } = tab
-  await page.goto(open.server.chat.address)
   const call = await send(page, 'a long one', open.server)
   await call.send(lines(1, 40))
   await page.getByText('line 40.').waitFor()
@@ -227,9 +217,8 @@ test('the page follows the answer down, unless the reader has scrolled up', asyn
 })
 
 test('nothing that the model or the user writes takes effect: no script, link, attribute, id or frame', async () => {
-  await using tab = await open.browser.openTab()
+  await using tab = await open.openChat()
   const { page } = tab
-  await page.goto(open.server.chat.address)
   const dialogs: string[] = []
   page.on('dialog', dialog => {
     dialogs.push(dialog.message())
@@ -272,9 +261,8 @@ test('an answer that waits in line says so', async () => {
     chat.listen(`busy-${index}`)
     others.push(await model.nextCall())
   }
-  await using tab = await open.browser.openTab()
+  await using tab = await open.openChat()
   const { page } = tab
-  await page.goto(chat.address)
   await page.getByLabel('Your message').fill('in line')
   await page.keyboard.press('Enter')
   await page.getByText('waiting in line').waitFor()
@@ -285,9 +273,8 @@ test('an answer that waits in line says so', async () => {
 })
 
 test('text has the direction of its language, and code that of code', async () => {
-  await using tab = await open.browser.openTab()
+  await using tab = await open.openChat()
   const { page } = tab
-  await page.goto(open.server.chat.address)
   const call = await send(page, 'ما هي المجرفة؟', open.server)
   await call.answer('المجرفة أداة!\n\n- أولاً: `f(x)`!\n\nEnglish, too!\n\n```\nf(x)!\n```\n')
   await answered(page)
@@ -302,9 +289,8 @@ test('text has the direction of its language, and code that of code', async () =
 })
 
 test('the page fits a phone and is dark if the reader prefers that', async () => {
-  await using tab = await open.browser.openTab({ ...PHONE, colorScheme: 'dark' })
+  await using tab = await open.openChat({ ...PHONE, colorScheme: 'dark' })
   const { page } = tab
-  await page.goto(open.server.chat.address)
   const call = await send(page, `A ${'very'.repeat(40)} long word`, open.server)
   await call.answer(
     `Also ${'long'.repeat(60)}.\n\n| ${'wide '.repeat(20)} | table |\n| --- | --- |\n| a | b |\n\n`,
@@ -318,9 +304,8 @@ test('the page fits a phone and is dark if the reader prefers that', async () =>
 })
 
 test('nothing moves while the page waits, if the reader prefers that', async () => {
-  await using tab = await open.browser.openTab({ reducedMotion: 'reduce' })
+  await using tab = await open.openChat({ reducedMotion: 'reduce' })
   const { page } = tab
-  await page.goto(open.server.chat.address)
   const call = await send(page, 'still', open.server)
   await page.locator('#Response').waitFor({ state: 'attached' })
   expect(await page.evaluate('document.getAnimations().length')).toBe(0)
@@ -330,9 +315,8 @@ test('nothing moves while the page waits, if the reader prefers that', async () 
 })
 
 test('without scripts, a plain form leads to the answer', async () => {
-  await using tab = await open.browser.openTab({ javaScriptEnabled: false })
+  await using tab = await open.openChat({ javaScriptEnabled: false })
   const { page } = tab
-  await page.goto(open.server.chat.address)
   await page.getByLabel('Your message').fill('no scripts')
   await page.getByRole('button', { name: 'Send' }).click()
   const call = await open.server.model.nextCall()

@@ -19,9 +19,8 @@ const place = chatInBrowser(() =>
 )
 
 test('a user logs in, asks, and logs out, which leaves nothing to the next one; a wrong password is told and can be corrected', async () => {
-  await using tab = await place.browser.openTab()
+  await using tab = await place.openChat()
   const { page } = tab
-  await page.goto(place.server.chat.address)
   expect(await page.title()).toBe('Log in')
   await passwordHasFocus(page)
   await logInAt(page, 'wrong password')
@@ -138,9 +137,8 @@ test('without scripts, a prompt after the end of the session comes back too', as
 })
 
 test('a browser that keeps no cookies is told why it is back at the log-in page', async () => {
-  await using tab = await place.browser.openTab({ hasRoutes: true })
+  await using tab = await place.openChat({ hasRoutes: true })
   const { page } = tab
-  await page.goto(place.server.chat.address)
   await page.route('**/login', async route => {
     const response = await route.fetch({ maxRedirects: 0 })
     await page.context().clearCookies()

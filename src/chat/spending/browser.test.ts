@@ -23,9 +23,8 @@ beforeEach(awayFromMidnight)
 const at = (address: string) => ({ extraHTTPHeaders: { 'X-Forwarded-For': address } })
 
 test('when its answers are used up, the page says so, tells when they begin again by the clock of its user, and keeps the text', async () => {
-  await using tab = await place.browser.openTab({ ...INDIA, ...at('203.0.113.1') })
+  await using tab = await place.openChat({ ...INDIA, ...at('203.0.113.1') })
   const { page } = tab
-  await page.goto(place.server.chat.address)
   await useUp(page)
   for (let time = 0; time < 2; time += 1) {
     await page.getByLabel('Your message').fill('two\nlines')
@@ -45,9 +44,8 @@ test('without scripts, the page says the same in UTC', async () => {
   const listener = place.server.chat.listen('used-up', at('203.0.113.2').extraHTTPHeaders)
   await (await place.server.model.nextCall()).answer('The only answer.')
   await listener.end()
-  await using tab = await place.browser.openTab({ ...INDIA, ...at('203.0.113.2'), javaScriptEnabled: false })
+  await using tab = await place.openChat({ ...INDIA, ...at('203.0.113.2'), javaScriptEnabled: false })
   const { page } = tab
-  await page.goto(place.server.chat.address)
   await page.getByLabel('Your message').fill('two\nlines')
   await page.getByRole('button', { name: 'Send' }).click()
   const alert = page.getByRole('alert').filter({ hasText: REACHED })
@@ -76,9 +74,8 @@ test('a page whose answer may no longer begin says so, whether it was open befor
 
 test('axe finds nothing wrong with a page that has reached a bound, on a phone and a desktop, light and dark', async () => {
   for (const [index, options] of screens().entries()) {
-    await using tab = await place.browser.openTab({ ...options, ...at(`198.51.100.${index}`) })
+    await using tab = await place.openChat({ ...options, ...at(`198.51.100.${index}`) })
     const { page } = tab
-    await page.goto(place.server.chat.address)
     await useUp(page)
     await page.getByLabel('Your message').fill('one more')
     await page.getByLabel('Your message').press('Enter')

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, setDefaultTimeout } from 'bun:test'
-import { openBrowser, type TestBrowser } from '../browser/chromium.ts'
+import { openBrowser, type Tab, type TabOptions, type TestBrowser } from '../browser/chromium.ts'
 import { reusingTabs } from '../browser/reused-tabs.ts'
 import { type ChatServer, startChatServer } from './chat-server.ts'
 
@@ -9,6 +9,8 @@ const BROWSER_TIMEOUT_MS = 120_000
 export interface ChatInBrowser {
   readonly browser: TestBrowser
   readonly server: ChatServer
+  /** A tab with the chat's page. */
+  readonly openChat: (options?: TabOptions) => Promise<Tab>
 }
 
 /** A browser and a chat server for all tests of a file. They are there once the tests run. */
@@ -32,6 +34,11 @@ export function chatInBrowser(start: () => Promise<ChatServer> = startChatServer
     },
     get server() {
       return started(server)
+    },
+    openChat: async options => {
+      const tab = await started(browser).openTab(options)
+      await tab.page.goto(started(server).chat.address)
+      return tab
     },
   }
 }

@@ -50,11 +50,7 @@ type ActiveAnswer = RunningAnswer | FollowedAnswer
 
 /** Gives each prompt one answer, with one call to the model, however many clients connect to any process. */
 export class Answers implements AsyncDisposable {
-  readonly #prompts: PromptRepository
-  readonly #answers: AnswerRepository
-  readonly #model: ChatModel
-  readonly #spending: Spending
-  readonly #limits: AnswerLimits
+  readonly #options: AnswersOptions
   readonly #queue: ReturnType<typeof openAnswerQueue>
   readonly #active = new Map<string, Promise<ActiveAnswer | null>>()
   /** The same answers, as soon as they are open. */
@@ -63,14 +59,9 @@ export class Answers implements AsyncDisposable {
   #closed: Promise<void> | null = null
 
   constructor(options: AnswersOptions) {
-    const { prompts, answers, model, markdown, spending, limits } = options
-    this.#prompts = prompts
-    this.#answers = answers
-    this.#model = model
-    this.#spending = spending
-    this.#rendered = new RenderedAnswers(markdown)
-    this.#limits = limits
-    this.#queue = openAnswerQueue(limits)
+    this.#options = options
+    this.#rendered = new RenderedAnswers(options.markdown)
+    this.#queue = openAnswerQueue(options.limits)
   }
 
   get figures(): AnswersFigures {
@@ -96,7 +87,7 @@ export class Answers implements AsyncDisposable {
   async ended(reqId: string): Promise<RenderedAnswer | null> {
     const active = await this.#activeOrNull(reqId)
     if (active) return active.rendered.newest.ending && active.rendered
-    const stored = await this.#answers.find(reqId)
+    const stored = await this.#options.answers.find(reqId)
     if (!stored?.ending) return null
     // Not cached: if its process is alive after all, more text may be stored.
     if (stored.ending.state === 'interrupted') return this.#rendered.whole(stored.text, stored.ending)
@@ -106,9 +97,9 @@ export class Answers implements AsyncDisposable {
   /** Resolves to `null` if there is no such prompt. */
   async status(reqId: string): Promise<AnswerStatus | null> {
     const active = await this.#activeOrNull(reqId)
-    const stored = active instanceof RunningAnswer ? active : await this.#answers.find(reqId)
+    const stored = active instanceof RunningAnswer ? active : await this.#options.answers.find(reqId)
     if (stored) return statusOf(stored)
-    return (await this.#prompts.find(reqId)) === null ? null : 'new'
+    return (await this.#options.prompts.find(reqId)) === null ? null : 'new'
   }
 
   /** Stops the answer for good, in any process, even before it has begun. Resolves to false if there is no such prompt. */
@@ -118,8 +109,8 @@ export class Answers implements AsyncDisposable {
       await active.end({ state: 'stopped' })
       return true
     }
-    if ((await this.#prompts.find(reqId)) === null) return false
-    await this.#answers.requestStop(reqId)
+    if ((await this.#options.prompts.find(reqId)) === null) return false
+    await this.#options.answers.requestStop(reqId)
     return true
   }
 
@@ -180,25 +171,26 @@ export class Answers implements AsyncDisposable {
   }
 
   async #open(reqId: string, { address, account, trace }: Asker): Promise<ActiveAnswer | null> {
-    if ((await this.#prompts.find(reqId)) === null) return null
+    const { prompts, answers, spending, model } = this.#options
+    if ((await prompts.find(reqId)) === null) return null
     if (this.#closed) throw new BusyError('The server is stopping', RETRY_AFTER_SECONDS)
-    const stored = await this.#answers.find(reqId)
+    const stored = await answers.find(reqId)
     if (stored?.ending) return null
     if (stored) return new FollowedAnswer(this.#claimed(reqId))
     await using claiming = new AsyncDisposableStack()
     const ticket = claiming.use(this.#queue.enter(address))
-    const bill = await this.#spending.begin(account)
+    const bill = await spending.begin(account)
     // If that fails, the answer stays counted.
     claiming.defer(() => bill.settle(null).catch(() => {}))
-    const prompt = await this.#answers.claim(reqId)
+    const prompt = await answers.claim(reqId)
     if (prompt === null) return new FollowedAnswer(this.#claimed(reqId))
     claiming.move()
-    return new RunningAnswer({ ...this.#claimed(reqId), prompt, model: this.#model, ticket, bill, trace })
+    return new RunningAnswer({ ...this.#claimed(reqId), prompt, model, ticket, bill, trace })
   }
 
   #claimed(reqId: string): ClaimedAnswer {
-    const rendered = this.#rendered.begin()
-    return { reqId, rendered, answers: this.#answers, limits: this.#limits }
+    const { answers, limits } = this.#options
+    return { reqId, rendered: this.#rendered.begin(), answers, limits }
   }
 }
 

@@ -1,5 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { startChatApp } from '../../test/harness/chat/chat-app.ts'
+import { beginTurn } from '../../test/harness/chat/turns.ts'
 import { withEachEngine } from '../../test/harness/contract.ts'
 import { sqlite } from '../../test/harness/engines.ts'
 import { manualClock } from '../../test/harness/manual-clock.ts'
@@ -26,9 +27,7 @@ const POSTGRES_AGES =
 test("an answer goes on when the machine's clock steps forward, and when it steps back", async () => {
   await using server = await startChatApp(sqlite, { isKept: true })
   const { chat, model } = server
-  await chat.post('stepped', 'stepped')
-  const listener = chat.listen('stepped')
-  const call = await model.nextCall()
+  const { listener, call } = await beginTurn(chat, model, 'stepped')
   await call.send('one ')
   await listener.until('one')
   for (const step of [MINUTE_MS, -MINUTE_MS, 8 * DAY_MS]) {
@@ -44,9 +43,7 @@ test("an answer followed from another process goes on when the machine's clock s
   await using server = await startChatApp(sqlite, { limits: { unheardMaxMs: 1_500 } })
   await using other = await server.startOther()
   const { chat, model } = server
-  await chat.post('followed', 'followed')
-  const first = chat.listen('followed')
-  const call = await model.nextCall()
+  const { listener: first, call } = await beginTurn(chat, model, 'followed')
   await call.send('one ')
   await first.until('one')
   const follower = other.chat.listen('followed')
@@ -84,9 +81,7 @@ withEachEngine('clock steps of the store', engine => {
   test('a clock step of the store ends no answer: neither as dead nor as unheard', async () => {
     await using server = await startChatApp(engine, { isKept: true })
     const { chat, model, databaseUrl } = server
-    await chat.post('stepped', 'stepped')
-    const listener = chat.listen('stepped')
-    const call = await model.nextCall()
+    const { listener, call } = await beginTurn(chat, model, 'stepped')
     await call.send('one ')
     await listener.until('one')
     const until = performance.now() + SILENT_MS

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { chatInBrowser } from '../../test/harness/chat/chat-in-browser.ts'
 import { startChatServer } from '../../test/harness/chat/chat-server.ts'
+import { beginTurn } from '../../test/harness/chat/turns.ts'
 import { sqlite } from '../../test/harness/engines.ts'
 
 /** The message of a page while one address is at its limit. */
@@ -9,12 +10,9 @@ const open = chatInBrowser(() => startChatServer(sqlite, { environment: { CHAT_A
 
 test('an answer that cannot begin yet says so, and begins by itself when it can', async () => {
   const { chat, model } = open.server
-  await chat.post('other', 'other')
-  const other = chat.listen('other')
-  const call = await model.nextCall()
-  await using tab = await open.browser.openTab()
+  const { listener: other, call } = await beginTurn(chat, model, 'other')
+  await using tab = await open.openChat()
   const { page } = tab
-  await page.goto(chat.address)
   await page.getByLabel('Your message').fill('too soon')
   await page.keyboard.press('Enter')
   await page.getByText('Too many answers are under way. Trying again …').waitFor()
@@ -27,12 +25,9 @@ test('an answer that cannot begin yet says so, and begins by itself when it can'
 
 test('without scripts, the page refreshes by itself until its answer can begin', async () => {
   const { chat, model } = open.server
-  await chat.post('another', 'another')
-  const another = chat.listen('another')
-  const call = await model.nextCall()
-  await using tab = await open.browser.openTab({ javaScriptEnabled: false })
+  const { listener: another, call } = await beginTurn(chat, model, 'another')
+  await using tab = await open.openChat({ javaScriptEnabled: false })
   const { page } = tab
-  await page.goto(chat.address)
   await page.getByLabel('Your message').fill('too soon')
   const refused = page.waitForResponse(response => response.status() === 429)
   await page.getByRole('button', { name: 'Send' }).click()

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { startChatApp } from '../../test/harness/chat/chat-app.ts'
 import type { ChatClient } from '../../test/harness/chat/chat-client.ts'
 import { type ChatServer, startChatServerOn } from '../../test/harness/chat/chat-server.ts'
-import { TERMINATE } from '../../test/harness/chat/turns.ts'
+import { beginTurn, TERMINATE } from '../../test/harness/chat/turns.ts'
 import { postgres } from '../../test/harness/engines.ts'
 import { createDatabase } from '../../test/harness/postgres/database.ts'
 import { PostgresServer } from '../../test/harness/postgres/server.ts'
@@ -104,9 +104,7 @@ test('an answer that ends while the database is down is stored once it is back',
   await using place = await startChatServerOn(database.url)
   const other = (await place.startAnother()).chat
   await ready(place.chat, other)
-  await place.chat.post('gone', 'gone')
-  const listener = place.chat.listen('gone')
-  const call = await place.model.nextCall()
+  const { listener, call } = await beginTurn(place.chat, place.model, 'gone')
   await call.send('one ')
   const follower = other.listen('gone')
   await follower.until('one')
@@ -125,9 +123,7 @@ test('an answer that somebody listens to on another node goes on after its datab
   const engine = { ...postgres, freshDatabase: () => createDatabase(server.url()) }
   await using node = await startChatApp(engine, { limits: { unheardMaxMs } })
   await using other = await node.startOther()
-  await node.chat.post('heard', 'heard')
-  const listener = node.chat.listen('heard')
-  const call = await node.model.nextCall()
+  const { listener, call } = await beginTurn(node.chat, node.model, 'heard')
   await call.send('one ')
   const follower = other.chat.listen('heard')
   await follower.until('one')
@@ -145,9 +141,7 @@ test('a node told to stop while its database is down ends cleanly', async () => 
   await using database = await createDatabase(server.url())
   await using place = await startChatServerOn(database.url)
   await ready(place.chat)
-  await place.chat.post('left', 'left')
-  const listener = place.chat.listen('left')
-  const call = await place.model.nextCall()
+  const { listener, call } = await beginTurn(place.chat, place.model, 'left')
   await call.send('one ')
   await listener.until('one')
   await server.stop('immediate')
@@ -176,9 +170,7 @@ async function underWay(
   await using place: ChatServer = await startChatServerOn(urlOf(database.name))
   const other = (await place.startAnother()).chat
   await ready(place.chat, other)
-  await place.chat.post('answer', 'answer')
-  const listener = place.chat.listen('answer')
-  const call = await place.model.nextCall()
+  const { listener, call } = await beginTurn(place.chat, place.model, 'answer')
   await call.send('one ')
   const follower = other.listen('answer')
   await follower.until('one')

@@ -4,6 +4,7 @@ import { openBrowser, PLAIN_HOST, type TestBrowser } from '../../test/harness/br
 import { reusingTabs } from '../../test/harness/browser/reused-tabs.ts'
 import { answered, send } from '../../test/harness/chat/chat-page.ts'
 import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
+import { beginTurn } from '../../test/harness/chat/turns.ts'
 import { startHostRewritingProxy } from '../../test/harness/peers/host-rewriting-proxy.ts'
 
 /** Unpacking and starting a browser takes long on a busy machine. */
@@ -83,9 +84,7 @@ test('a page of another origin cannot begin an answer: neither by an image, a sc
 test('a page of another origin cannot stop an answer', async () => {
   for (const [place, { from, to }] of attackers().entries()) {
     const reqId = `going-${place}`
-    await server.chat.post(reqId, 'goes on')
-    const listener = server.chat.listen(reqId)
-    const call = await server.model.nextCall()
+    const { listener, call } = await beginTurn(server.chat, server.model, reqId, 'goes on')
     await call.send('one ')
     await listener.until('one')
     await using tab = await browser.openTab()

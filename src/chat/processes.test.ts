@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { campaign } from '../../test/harness/campaign.ts'
 import type { ChatClient } from '../../test/harness/chat/chat-client.ts'
 import { type ChatServer, MANY_PROMPTS, startChatServer } from '../../test/harness/chat/chat-server.ts'
-import { TERMINATE } from '../../test/harness/chat/turns.ts'
+import { beginTurn, TERMINATE } from '../../test/harness/chat/turns.ts'
 import { withEachEngine } from '../../test/harness/contract.ts'
 import { until } from '../../test/harness/until.ts'
 
@@ -31,9 +31,7 @@ withEachEngine('several processes', engine => {
   })
 
   test('a running answer can be joined from another process: the text so far, the rest, the end, from one call', async () => {
-    await here.post('joined', 'joined')
-    const listener = here.listen('joined')
-    const call = await server.model.nextCall()
+    const { listener, call } = await beginTurn(here, server.model, 'joined')
     await call.send('one ')
     await listener.until('one')
     const joined = there.listen('joined')
@@ -56,9 +54,7 @@ withEachEngine('several processes', engine => {
   })
 
   test('a page reopened through another process shows the turn while it runs, and when it has ended', async () => {
-    await here.post('reloaded', 'reloaded')
-    const listener = here.listen('reloaded')
-    const call = await server.model.nextCall()
+    const { listener, call } = await beginTurn(here, server.model, 'reloaded')
     await call.send('one ')
     await listener.until('one')
     const { status, text } = await there.get('/chat/reloaded')
@@ -75,9 +71,7 @@ withEachEngine('several processes', engine => {
   })
 
   test('a prompt posted again to another process once its answer has begun stays as it was', async () => {
-    await here.post('kept', 'the first')
-    const listener = here.listen('kept')
-    const call = await server.model.nextCall()
+    const { listener, call } = await beginTurn(here, server.model, 'kept', 'the first')
     expect((await there.post('kept', 'another')).page).toContain('>the first</div>')
     await call.answer('done')
     await listener.end()
@@ -97,9 +91,7 @@ withEachEngine('several processes', engine => {
   })
 
   test('stopping an answer from another process is final: the connection to the model is closed', async () => {
-    await here.post('stopped', 'stopped')
-    const listener = here.listen('stopped')
-    const call = await server.model.nextCall()
+    const { listener, call } = await beginTurn(here, server.model, 'stopped')
     await call.send('The beginning')
     await listener.until('The beginning')
     expect(await there.stop('stopped')).toBe(204)
@@ -111,9 +103,7 @@ withEachEngine('several processes', engine => {
 
   test('a process killed during an answer leaves it readable and marked, also for listeners of other processes', async () => {
     const doomed = await server.startAnother()
-    await doomed.chat.post('killed', 'killed')
-    const lost = doomed.chat.listen('killed')
-    const call = await server.model.nextCall()
+    const { listener: lost, call } = await beginTurn(doomed.chat, server.model, 'killed')
     await call.send('The beginning')
     await lost.until('The beginning')
     const follower = there.listen('killed')
@@ -128,9 +118,7 @@ withEachEngine('several processes', engine => {
   })
 
   test('an answer taken for dead while its process lives has one ending, and all text that arrived', async () => {
-    await here.post('undead', 'undead')
-    const listener = here.listen('undead')
-    const call = await server.model.nextCall()
+    const { listener, call } = await beginTurn(here, server.model, 'undead')
     await call.send('one ')
     await listener.until('one')
     await engine.write(server.databaseUrl, "UPDATE answers SET state = 'interrupted' WHERE req_id = 'undead'")
@@ -149,9 +137,7 @@ withEachEngine('several processes', engine => {
 
   test('what a killed process left unfinished is ended by the next one that starts', async () => {
     const doomed = await server.startAnother()
-    await doomed.chat.post('left', 'left')
-    const lost = doomed.chat.listen('left')
-    const call = await server.model.nextCall()
+    const { listener: lost, call } = await beginTurn(doomed.chat, server.model, 'left')
     await call.send('The beginning')
     await lost.until('The beginning')
     const follower = there.listen('left')
@@ -170,9 +156,7 @@ withEachEngine('several processes', engine => {
 
   test('a process told to stop lets an answer finish', async () => {
     const leaving = await server.startAnother()
-    await leaving.chat.post('whole', 'whole')
-    const listener = leaving.chat.listen('whole')
-    const call = await server.model.nextCall()
+    const { listener, call } = await beginTurn(leaving.chat, server.model, 'whole')
     await call.send('one ')
     await listener.until('one')
     const stopped = leaving.stop()
@@ -185,9 +169,7 @@ withEachEngine('several processes', engine => {
 
   test('a process told to stop stores a long answer as interrupted, says so, and ends', async () => {
     const leaving = await server.startAnother()
-    await leaving.chat.post('endless', 'endless')
-    const listener = leaving.chat.listen('endless')
-    const call = await server.model.nextCall()
+    const { listener, call } = await beginTurn(leaving.chat, server.model, 'endless')
     await call.send('The beginning')
     await listener.until('The beginning')
     expect(await leaving.stop()).toBe(0)
@@ -199,9 +181,7 @@ withEachEngine('several processes', engine => {
   })
 
   test('a listener of a process told to stop can go on listening through another', async () => {
-    await here.post('moved', 'moved')
-    const first = here.listen('moved')
-    const call = await server.model.nextCall()
+    const { listener: first, call } = await beginTurn(here, server.model, 'moved')
     const leaving = await server.startAnother()
     const follower = leaving.chat.listen('moved')
     await call.send('one ')

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { from, startChatApp } from '../../../test/harness/chat/chat-app.ts'
+import { beginTurn } from '../../../test/harness/chat/turns.ts'
 import { withEachEngine } from '../../../test/harness/contract.ts'
 import { type Engine, sqlite } from '../../../test/harness/engines.ts'
 import { until } from '../../../test/harness/until.ts'
@@ -11,9 +12,7 @@ withEachEngine('answer limits', engine => {
   test('an answer without listeners is stopped: the connection to the model is closed, the text so far is kept', async () => {
     await using server = await startChat({ unheardMaxMs: 300 })
     const { chat, model } = server
-    await chat.post('unheard', 'unheard')
-    const listener = chat.listen('unheard')
-    const call = await model.nextCall()
+    const { listener, call } = await beginTurn(chat, model, 'unheard')
     await call.send('The beginning')
     await listener.until('The beginning')
     listener.leave()
@@ -28,9 +27,7 @@ withEachEngine('answer limits', engine => {
     await using server = await startChat({ unheardMaxMs })
     await using other = await server.startOther()
     const { chat, model } = server
-    await chat.post('heard', 'heard')
-    const first = chat.listen('heard')
-    const call = await model.nextCall()
+    const { listener: first, call } = await beginTurn(chat, model, 'heard')
     await call.send('one ')
     await first.until('one')
     const follower = other.chat.listen('heard')
@@ -123,9 +120,7 @@ withEachEngine('answer limits', engine => {
         .catch(() => {})
     }
     const floods = [await model.nextCall(), await model.nextCall(), await model.nextCall()]
-    await chat.post('early', 'early', from('203.0.113.2'))
-    const early = chat.listen('early', from('203.0.113.2'))
-    const call = await model.nextCall()
+    const { listener: early, call } = await beginTurn(chat, model, 'early', 'early', from('203.0.113.2'))
     expect(call.prompt).toBe('early')
     await chat.post('late', 'late', from('203.0.113.3'))
     const late = chat.listen('late', from('203.0.113.3'))

@@ -1,5 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { from, startChatApp } from '../../../test/harness/chat/chat-app.ts'
+import { beginTurn } from '../../../test/harness/chat/turns.ts'
 import { withEachEngine } from '../../../test/harness/contract.ts'
 import { sqlite } from '../../../test/harness/engines.ts'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
@@ -80,9 +81,7 @@ withEachEngine('the retention of prompts', engine => {
   test('prompts with a running answer are not deleted, however old they are', async () => {
     await using server = await startChat({ promptsMax: 1 })
     const { chat, model, databaseUrl, prompts } = server
-    await chat.post('running', 'running')
-    const listener = chat.listen('running')
-    const call = await model.nextCall()
+    const { listener, call } = await beginTurn(chat, model, 'running')
     await age(databaseUrl, 'running', 8 * DAY)
     await prompts.prune()
     expect((await chat.post('next', 'next')).status).toBe(503)

@@ -2,6 +2,7 @@ import { beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { from, startChatApp } from '../../../test/harness/chat/chat-app.ts'
 import { startChatServer } from '../../../test/harness/chat/chat-server.ts'
 import { awayFromMidnight } from '../../../test/harness/chat/midnight.ts'
+import { beginTurn } from '../../../test/harness/chat/turns.ts'
 import { withEachEngine } from '../../../test/harness/contract.ts'
 import { sqlite } from '../../../test/harness/engines.ts'
 import { until } from '../../../test/harness/until.ts'
@@ -129,9 +130,7 @@ withEachEngine('the bounds per day', engine => {
   test('tokens count as the model reports them; an answer in progress is finished, and then the bound holds', async () => {
     await using app = await startChat({ tokensMax: 100 })
     await answer(app, 'small', { input: 50, output: 49 })
-    await app.chat.post('large', PROMPT, from(MINE))
-    const listener = app.chat.listen('large', from(MINE))
-    const call = await app.model.nextCall()
+    const { listener, call } = await beginTurn(app.chat, app.model, 'large', PROMPT, from(MINE))
     await call.send('A tool')
     await call.finish('whole', { input: 1_000, output: 1_000 })
     expect(await listener.end()).toContain('<p>A tool</p>')
@@ -141,9 +140,7 @@ withEachEngine('the bounds per day', engine => {
 
   test('an answer that is stopped counts with the tokens of its text so far', async () => {
     await using app = await startChat({ tokensMax: PROMPT_TOKENS + 100 })
-    await app.chat.post('stopped', PROMPT, from(MINE))
-    const listener = app.chat.listen('stopped', from(MINE))
-    const call = await app.model.nextCall()
+    const { listener, call } = await beginTurn(app.chat, app.model, 'stopped', PROMPT, from(MINE))
     await call.send('x'.repeat(400))
     await listener.until('xxx')
     await app.chat.stop('stopped')
@@ -153,9 +150,7 @@ withEachEngine('the bounds per day', engine => {
 
   test('answers that cost nothing do not count: refused by the model, or stopped in the queue', async () => {
     await using app = await startChat({ answersMax: 2 }, 1)
-    await app.chat.post('running', PROMPT, from(MINE))
-    const running = app.chat.listen('running', from(MINE))
-    const call = await app.model.nextCall()
+    const { listener: running, call } = await beginTurn(app.chat, app.model, 'running', PROMPT, from(MINE))
     await app.chat.post('queued', PROMPT, from(MINE))
     const queued = app.chat.listen('queued', from(MINE))
     await until(async () => (await app.chat.status('queued')).includes('waiting'))
@@ -183,9 +178,7 @@ withEachEngine('the bounds per day', engine => {
   test('an answer that a stopping process releases from its queue counts once, where it runs', async () => {
     await using app = await startChat({ answersMax: 2 }, 1)
     const leaving = await app.startOther()
-    await leaving.chat.post('running', PROMPT, from(MINE))
-    const running = leaving.chat.listen('running', from(MINE))
-    const call = await app.model.nextCall()
+    const { listener: running, call } = await beginTurn(leaving.chat, app.model, 'running', PROMPT, from(MINE))
     await leaving.chat.post('queued', PROMPT, from(MINE))
     const queued = leaving.chat.listen('queued', from(MINE))
     await until(async () => (await app.chat.status('queued')).includes('waiting'))
@@ -215,9 +208,7 @@ withEachEngine('the bounds per day', engine => {
   test('the bounds are read from their settings, and hold after a restart', async () => {
     const environment = { CHAT_ANSWERS_PER_DAY: '1', CHAT_TOKENS_PER_DAY: '1000000' }
     await using server = await startChatServer(engine, { environment })
-    await server.chat.post('one', PROMPT)
-    const listener = server.chat.listen('one')
-    const call = await server.model.nextCall()
+    const { listener, call } = await beginTurn(server.chat, server.model, 'one', PROMPT)
     expect(call.wantsUsage).toBe(true)
     await call.answer('A tool.')
     await listener.end()
@@ -230,9 +221,7 @@ withEachEngine('the bounds per day', engine => {
   /** Asks from my address. Resolves when the answer has ended and is counted. */
   async function answer(app: ChatApp, reqId: string, tokens = { input: 1, output: 1 }): Promise<void> {
     const before = await tokensOf(app)
-    await app.chat.post(reqId, PROMPT, from(MINE))
-    const listener = app.chat.listen(reqId, from(MINE))
-    const call = await app.model.nextCall()
+    const { listener, call } = await beginTurn(app.chat, app.model, reqId, PROMPT, from(MINE))
     await call.send('A tool.')
     await call.finish('whole', tokens)
     await listener.end()

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'bun:test'
 import { withEachEngine } from '../contract.ts'
 import type { Engine } from '../engines.ts'
-import type { ModelCall } from '../peers/model-server.ts'
+import type { ModelCall, ModelServer } from '../peers/model-server.ts'
 import { type ChatClient, chatClient, type Listener } from './chat-client.ts'
 import { type ChatServer, startChatServer } from './chat-server.ts'
 
@@ -19,7 +19,6 @@ interface ChatTurns {
   readonly server: () => ChatServer
   readonly chat: ChatClient
   readonly listen: (reqId: string) => Promise<Turn>
-  /** Posts a prompt and listens; the test decides what the model answers. */
   readonly begin: (prompt: string, reqId?: string) => Promise<Turn>
   readonly callsFor: (prompt: string) => ModelCall[]
 }
@@ -38,13 +37,23 @@ export function chatOnEachEngine(subject: string, tests: (turns: ChatTurns, engi
       const listener = chat.listen(reqId)
       return { reqId, listener, call: await started.model.nextCall() }
     }
-    const begin = async (prompt: string, reqId: string = crypto.randomUUID()) => {
-      await chat.post(reqId, prompt)
-      return listen(reqId)
-    }
+    const begin = (prompt: string, reqId: string = crypto.randomUUID()) => beginTurn(chat, started.model, reqId, prompt)
     const callsFor = (prompt: string) => started.model.calls.filter(call => call.prompt === prompt)
     tests({ server, chat, listen, begin, callsFor }, engine)
   })
+}
+
+/** Posts a prompt and listens to its answer; the test decides what the model answers. */
+export async function beginTurn(
+  chat: ChatClient,
+  model: ModelServer,
+  reqId: string,
+  prompt: string = reqId,
+  headers: Record<string, string> = {},
+): Promise<Turn> {
+  await chat.post(reqId, prompt, headers)
+  const listener = chat.listen(reqId, headers)
+  return { reqId, listener, call: await model.nextCall() }
 }
 
 /** The id under which the page's form sends the next prompt. */

@@ -173,6 +173,15 @@ test('restore makes a missing database that only its owner can read, whatever lo
   expect(productsIn(shop.file)).toBe(BEFORE_BACKUP)
 })
 
+test('restore makes the folder of a missing database, and takes a backup with an empty log beside it', async () => {
+  await using shop = await startShop()
+  writeFileSync(`${shop.backup}-wal`, '')
+  const file = join(shop.folder, 'new', 'place', 'shop.db')
+  const ran = await run(['restore', '--database', `sqlite:${file}`, shop.backup])
+  expect(ran).toMatchObject({ status: 0, errors: '' })
+  expect(productsIn(file)).toBe(BEFORE_BACKUP)
+})
+
 test.skipIf(process.getuid?.() !== 0)(
   'restore by root makes a missing database for the owner of its folder, and leaves the owner of another as it was',
   async () => {

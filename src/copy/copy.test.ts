@@ -20,6 +20,9 @@ setDefaultTimeout(120_000)
 const FLAGS = ['--access-log', 'off']
 const WRITERS = 4
 
+/** They are read in two full pieces, and a last one that is empty. */
+const MANY = 2_000
+
 /** Copies only read it. */
 let shop: Awaited<ReturnType<typeof oddShop>>
 beforeAll(async () => {
@@ -126,11 +129,31 @@ test('an empty database can be copied', async () => {
   for (const [from, to] of WAYS) {
     await using source = await migrated(from)
     await using target = await to.freshDatabase()
-    await copied(source.url, target.url)
     await using service = await startService(target.url, { flags: FLAGS })
+    await using follower = await EventFollower.at(service.address)
+    await copied(source.url, target.url)
     const api = client(() => service.address)
     expect(await everythingOf(api), `${from.name} to ${to.name}`).toEqual([[], [], [], []])
     expect(await api.create('/products/', sample.product)).toBe(1)
+    const [first] = await follower.count(1)
+    expect(first?.event, `${from.name} to ${to.name}`).toBe('product.created')
+  }
+})
+
+test('followers are told the first and the last id of a table that was read in several pieces', async () => {
+  for (const engine of ENGINES) {
+    await using source = await migrated(sqlite)
+    await sqlite.write(
+      source.url,
+      `WITH RECURSIVE many (id) AS (VALUES (5) UNION ALL SELECT id + 1 FROM many WHERE id < ${4 + MANY})
+      INSERT INTO categories (id, name, description) SELECT id, 'Spades', '' FROM many`,
+    )
+    await using target = await engine.freshDatabase()
+    await using service = await startService(target.url, { flags: FLAGS })
+    await using follower = await EventFollower.at(service.address)
+    await copied(source.url, target.url)
+    const [imported] = await follower.count(1)
+    expect(imported?.data?.data, engine.name).toEqual({ count: MANY, first_id: 5, last_id: 4 + MANY })
   }
 })
 
@@ -157,7 +180,7 @@ test('a copy goes on with ids after the highest ever used, even by rows deleted 
   }
 })
 
-test('a copy has the same indexes and foreign keys as a database whose tables were just created', async () => {
+test('a copy has the same indexes and foreign keys as a database whose tables were just created, and its search index is complete', async () => {
   for (const engine of ENGINES) {
     await using other = await migrated(engine)
     await using target = await engine.freshDatabase()
@@ -165,6 +188,7 @@ test('a copy has the same indexes and foreign keys as a database whose tables we
     const shape = await shapeOf(other.url)
     expect(shape.length).toBeGreaterThan(10)
     expect(await shapeOf(target.url)).toEqual(shape)
+    expect(await engine.read(target.url, 'SELECT * FROM index_notes')).toEqual([])
   }
 })
 

@@ -210,6 +210,18 @@ describe.skipIf(opensslPath === null)('with TLS', () => {
     }
   })
 
+  test('with sslrootcert, sslmode=require and verify-ca refuse a certificate of another authority, and accept one for any host', async () => {
+    using strange = temporaryFolder()
+    chmodSync(strange.path, 0o777)
+    const other = await makeCertificate(opensslPath ?? '', strange.path, 'localhost')
+    for (const mode of ['require', 'verify-ca']) {
+      const asked = (authority: Certificate) => `sslmode=${mode}&sslrootcert=${encodeURIComponent(authority.path)}`
+      const refused = await run(['seed', '--database', addressOf(secure.url(), '127.0.0.1', asked(other))])
+      expectRefusal(refused, { status: 1, reason: /certificate/ }, mode)
+      expect(await encryption('127.0.0.1', asked(certificate)), mode).toEqual([{ encrypted: true }])
+    }
+  })
+
   test('a server without encryption is refused if encryption is required', async () => {
     const address = addressOf(server.url(), '127.0.0.1', 'sslmode=require')
     const refused = await run(['serve', '--host', '127.0.0.1', '--port', '0', '--database', address])

@@ -336,12 +336,13 @@ function limitsOf({ statementMs, lockMs = statementMs }: Pick<PoolOptions, 'stat
   }
 }
 
-function tlsOf({ tls, certificateAuthority, hostname }: PostgresAddress): Bun.TLSOptions | 'disable' | 'prefer' {
+function tlsOf({ tls, certificateAuthority }: PostgresAddress): Bun.TLSOptions | 'disable' | 'prefer' {
   if (tls === 'disable' || tls === 'prefer') return tls
   if (tls === 'require' && certificateAuthority === null) return { rejectUnauthorized: false }
   return {
     rejectUnauthorized: true,
     ...(certificateAuthority !== null && { ca: certificateAuthority }),
-    ...(tls === 'verify-full' && { serverName: hostname }),
+    // Bun compares the name in the certificate with the host, unless it is told otherwise.
+    ...(tls !== 'verify-full' && { checkServerIdentity: () => undefined }),
   }
 }

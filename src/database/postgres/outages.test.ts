@@ -193,6 +193,34 @@ test('writes of a row that somebody locks are refused together, not one after th
   await holder`ROLLBACK`
 })
 
+test('a write whose connection is cut while the server works on it gets 503, and is not sent again', async () => {
+  await using database = await createDatabase(quiet.url())
+  await using proxy = await openTcpProxy(quiet.port)
+  await using service = await startService(proxy.url(database.name), { flags: FLAGS })
+  const api = client(() => service.address)
+  await api.create('/categories/', sample.category)
+  await using holder = connected(database.url)
+  await holder`BEGIN`
+  await holder`LOCK TABLE categories IN SHARE MODE`
+  const creating = api.post('/categories/', sample.category)
+  const working = async () => {
+    const found = await quiet.ask(
+      sql => sql`
+        SELECT FROM pg_stat_activity
+        WHERE datname = ${database.name} AND state = 'active' AND wait_event_type = 'Lock'`,
+    )
+    return found.length > 0
+  }
+  await until(working)
+  proxy.cut()
+  await holder`ROLLBACK`
+  expect((await creating).status).toBe(503)
+  // The server notices that its client is gone when it answers.
+  await until(async () => !(await working()) && (await api.get('/readyz')).status === 200)
+  const { body } = await api.get('/categories/')
+  expect(Array.isArray(body) && body.length).toBeLessThanOrEqual(2)
+})
+
 test('connections that an administrator cuts are reopened, and nothing is lost', async () => {
   await underLoad(async load => {
     for (let time = 0; time < 3; time += 1) {
@@ -238,6 +266,16 @@ test('a standby that replaces a crashed primary has everything acknowledged', as
 
 /** Each waits for the statement timeout, with little to do, so they run at the same time. */
 describe('silent databases', () => {
+  test.concurrent('a transaction may take longer than the time limit of its statements', async () => {
+    await using empty = await createDatabase(quiet.url())
+    await using database = await openedDatabase(empty.url)
+    const waiting = database.transaction(async query => {
+      for (let times = 0; times < 2; times += 1) await query("SELECT pg_sleep(3.2), 'waited'")
+      return query<{ one: number }>('SELECT 1 AS one')
+    })
+    expect(await waiting).toEqual([{ one: 1 }])
+  })
+
   test.concurrent('a paused database is not waited for forever, and nothing is lost', async () => {
     await using own = await PostgresServer.start()
     await underLoad(

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, t
 import { z } from 'zod'
 import { type Client, client } from '../../../test/harness/client.ts'
 import { connected, createDatabase, type TestDatabase } from '../../../test/harness/postgres/database.ts'
+import { openedDatabase } from '../../../test/harness/postgres/opened.ts'
 import { PostgresServer } from '../../../test/harness/postgres/server.ts'
 import { caughtUp, pauseReplay, promote, resumeReplay, startStandby } from '../../../test/harness/postgres/standby.ts'
 import { openTcpProxy, type TcpProxy } from '../../../test/harness/postgres/tcp-proxy.ts'
@@ -47,6 +48,18 @@ describe('while the address leads to a standby', () => {
   test('reads are refused, and never its rows, with a cache', () => refusesRowsOfStandby({}))
 
   test('reads are refused, and never its rows, without a cache', () => refusesRowsOfStandby(UNCACHED))
+
+  test('reads that are planned for their parameters are refused, too', async () => {
+    await using opened = await openedDatabase(address.url(database.name))
+    await caughtUp(standby, primary)
+    address.switchTo(standby.port)
+    address.cut()
+    const sql = 'SELECT name FROM migrations'
+    const failureOf = (read: Promise<unknown>) => read.then(() => 'it was answered', String)
+    await until(async () => (await failureOf(opened.readPrimary(sql))).includes('recovery is in progress'))
+    const reads = [opened.readPlanned(sql), opened.readPlannedTogether(ask => ask(sql))]
+    for (const failure of await Promise.all(reads.map(failureOf))) expect(failure).toContain('recovery is in progress')
+  })
 })
 
 describe('when the address leads from a standby to the primary', () => {

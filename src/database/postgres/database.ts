@@ -9,7 +9,7 @@ import type { PostgresAddress } from './address.ts'
 import { Batch, BatchFigures, type BatchLimits, type RunBatch } from './batch.ts'
 import { Changes } from './changes.ts'
 import { inTime, ServerClock } from './deadline.ts'
-import { type Failure, failureOf, isDiskFull, TimeLimitError, translated } from './failure.ts'
+import { type Failure, failureOf, isDiskFull, translated } from './failure.ts'
 import { PostgresHistory } from './history.ts'
 import { ANSWER_GRACE_MS, type Parameter, Pool, type PoolFigures, type Query, type RawConnection } from './pool.ts'
 import { readinessOf } from './readiness.ts'
@@ -22,9 +22,12 @@ const log = getLogger(['stockroom', 'database'])
 /** Limit on statements in progress; further ones are rejected. */
 const IN_PROGRESS_MAX = 8_192
 
-/** Limit on the tries of a read whose connection breaks. A read that times out is not retried. */
+/** Limit on the tries of a read whose connection breaks. */
 const READ_TRIES = 3
-/** No read is retried later than this after its first try, so that retries take no longer than one slow statement. */
+/**
+ * No read is retried later than this after its first try, so that retries take no longer than one slow statement, and a read that
+ * times out is not retried.
+ */
 const READ_RETRY_MAX_MS = 1_000
 
 /** Limit on the tries of a write that conflicts with others. The random pause before a retry doubles its limit each time. */
@@ -108,8 +111,6 @@ export class PostgresDatabase implements AsyncDisposable {
     this.#address = settings.address
     this.#planned = new FairQueue(Math.max(1, settings.connections - 1))
     this.ready = this.#start(settings)
-    // Callers that wait for `ready` still get the error; closing the database earlier is no unhandled rejection.
-    this.ready.catch(() => {})
   }
 
   /**
@@ -207,9 +208,8 @@ export class PostgresDatabase implements AsyncDisposable {
         return await read(reading)
       } catch (error) {
         const failure = failureOf(error)
-        const isRetryable = READ_RETRIES.has(failure) && !(error instanceof TimeLimitError)
         const isLast = failure !== 'standby' && tries === READ_TRIES
-        if (!isRetryable || isLast || performance.now() > triedUntil) throw translated(error)
+        if (!READ_RETRIES.has(failure) || isLast || performance.now() > triedUntil) throw translated(error)
         if (failure === 'standby') await wait(STANDBY_PAUSE_MS)
       }
     }

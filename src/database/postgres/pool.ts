@@ -176,7 +176,6 @@ export class Pool implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
     clearInterval(this.#checking)
-    this.#pending.clear()
     await this.#connections?.sql.close({ timeout: 0 })
   }
 

@@ -47,6 +47,36 @@ test('PostgreSQL: a request that finds the queue full gets 503, asks to try agai
   expect(answered.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(0)
 })
 
+test('PostgreSQL: a write that finds too many statements in progress gets 503, asks to try again, and is no failure of the database', async () => {
+  await using empty = await createDatabase(await sharedServerUrl())
+  await using database = await openedDatabase(empty.url)
+  const writes = Array.from({ length: MANY }, async () => database.write('SELECT 1 AS one'))
+  const refused = await Promise.any(writes.map(refusalOf))
+  expect(await busyAnswer(refused)).toEqual({
+    status: 503,
+    retryAfter: '1',
+    body: { detail: 'Too many statements are in progress' },
+  })
+  expect((await Promise.allSettled(writes)).some(({ status }) => status === 'fulfilled')).toBe(true)
+})
+
+test('PostgreSQL: a search that finds the queue full gets 503, asks to try again, and is no failure of the database', async () => {
+  await using empty = await createDatabase(await sharedServerUrl())
+  await using database = await openedDatabase(empty.url)
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+  const searches = Array.from({ length: 1_100 }, () => database.readPlannedTogether(() => ended))
+  const refused = await Promise.any(searches.map(refusalOf))
+  expect(await busyAnswer(refused)).toEqual({
+    status: 503,
+    retryAfter: '1',
+    body: { detail: 'Too many searches are waiting' },
+  })
+  end()
+  const answered = (await Promise.allSettled(searches)).filter(({ status }) => status === 'fulfilled')
+  // Those that wait are refused after a time limit as well.
+  expect(answered.length).toBeGreaterThan(1)
+})
+
 test('PostgreSQL: no statement is sent for requests that have been refused before they could join one', async () => {
   const sizes: number[] = []
   const sent = Promise.withResolvers<void>()

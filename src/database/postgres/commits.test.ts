@@ -4,6 +4,7 @@ import { postKeyed } from '../../../test/harness/catalog/keyed.ts'
 import { type Answer, type Client, client } from '../../../test/harness/client.ts'
 import { backendsOf, pauseBackends } from '../../../test/harness/postgres/backends.ts'
 import { connected, createDatabase } from '../../../test/harness/postgres/database.ts'
+import { openedDatabase } from '../../../test/harness/postgres/opened.ts'
 import { sharedServerUrl } from '../../../test/harness/postgres/shared-server.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { startService } from '../../../test/harness/service.ts'
@@ -53,6 +54,43 @@ test('a write that succeeds until its commit fails is not acknowledged, and chan
   expect([keyed, ...others.map(({ status }) => status)]).toEqual([503, 503, 503, 503])
   const after = await api.get('/products/')
   expect(after.body).toEqual(before.body)
+})
+
+test('a write that conflicts with others is tried again until it succeeds, but not without end', async () => {
+  await using database = await createDatabase(await sharedServerUrl())
+  await using service = await startService(database.url, { flags: FLAGS })
+  const api = client(() => service.address)
+  await using sql = connected(database.url)
+  await sql.unsafe(`
+    CREATE SEQUENCE tries;
+    CREATE FUNCTION conflict() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF NEW.name = 'Never' OR nextval('tries') % 3 <> 0 THEN
+        RAISE EXCEPTION 'conflict' USING ERRCODE = NEW.description;
+      END IF;
+      RETURN NEW;
+    END $$;
+    CREATE TRIGGER conflict BEFORE INSERT OR UPDATE ON categories FOR EACH ROW EXECUTE FUNCTION conflict()`)
+  for (const description of ['deadlock_detected', 'serialization_failure']) {
+    const id = await api.create('/categories/', { name: 'Spades', description })
+    expect((await api.put(`/categories/${id}`, { name: 'Rakes', description })).status, description).toBe(200)
+  }
+  expect(await api.post('/categories/', { name: 'Never', description: 'deadlock_detected' })).toMatchObject({
+    status: 503,
+  })
+  expect((await api.get('/categories/')).body).toHaveLength(2)
+})
+
+test('searches that read several times read one snapshot', async () => {
+  await using empty = await createDatabase(await sharedServerUrl())
+  await using database = await openedDatabase(empty.url)
+  await using sql = connected(empty.url)
+  await sql`CREATE TABLE many (id bigint)`
+  const counts = await database.readPlannedTogether(async ask => {
+    const before = await ask('SELECT id::float8 FROM many')
+    await sql`INSERT INTO many VALUES (1)`
+    return [before, await ask('SELECT id::float8 FROM many')]
+  })
+  expect(counts).toEqual([[], []])
 })
 
 /** Raises the error that a foreign key raises in German. The tests' server has English messages only. */

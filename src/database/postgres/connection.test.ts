@@ -6,6 +6,7 @@ import { client } from '../../../test/harness/client.ts'
 import { freePort } from '../../../test/harness/free-port.ts'
 import { type Certificate, makeCertificate, opensslPath } from '../../../test/harness/postgres/certificate.ts'
 import { connected, createDatabase } from '../../../test/harness/postgres/database.ts'
+import { openedDatabase } from '../../../test/harness/postgres/opened.ts'
 import { runAsDatabaseUser } from '../../../test/harness/postgres/programs.ts'
 import { PostgresServer } from '../../../test/harness/postgres/server.ts'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
@@ -64,6 +65,22 @@ test('pages by price follow one another also in a database that is set to show n
   const first = await api.get('/products/?sort=price&limit=1')
   const second = await api.get(nextOf(first) ?? '')
   expect([...idsOf(first), ...idsOf(second)]).toEqual(ids)
+})
+
+test('connections have limits and an isolation level of their own, whatever a database has by default', async () => {
+  await using database = await createDatabase(server.url())
+  const own = {
+    statement_timeout: '5s',
+    lock_timeout: '1s',
+    idle_in_transaction_session_timeout: '30s',
+    transaction_isolation: 'read committed',
+  }
+  await server.ask(sql =>
+    sql.unsafe(`ALTER DATABASE ${database.name} SET default_transaction_isolation = 'serializable'`),
+  )
+  await using opened = await openedDatabase(database.url)
+  const sql = `SELECT ${Object.keys(own).map(name => `current_setting('${name}') AS ${name}`)}`
+  expect([await opened.readPrimary(sql), await opened.write(sql)]).toEqual([[own], [own]])
 })
 
 test('connections stay open also in a database that ends idle ones', async () => {

@@ -45,6 +45,8 @@ test('a service without its database waits for it, says so at /readyz, and serve
     expect(answer.headers.get('Retry-After'), path).toMatch(/^[1-9][0-9]*$/)
   }
   expect((await api.post('/products/', sample.product)).status).toBe(503)
+  const tries = service.errors().match(/cannot be used: .*still trying/g)
+  expect(tries, service.errors()).toHaveLength(1)
   await using stopped = await startService(database.url, { flags: FLAGS })
   expect(await stopped.stop()).toBe(0)
   await server.start()
@@ -219,6 +221,44 @@ test('a write whose connection is cut while the server works on it gets 503, and
   await until(async () => !(await working()) && (await api.get('/readyz')).status === 200)
   const { body } = await api.get('/categories/')
   expect(Array.isArray(body) && body.length).toBeLessThanOrEqual(2)
+})
+
+test('if a connection is cut, a write that the server does on another one ends well', async () => {
+  await using database = await createDatabase(quiet.url())
+  await using service = await startService(database.url, { flags: FLAGS })
+  const api = client(() => service.address)
+  const id = await api.create('/products/', sample.product)
+  await using sql = connected(database.url)
+  await sql.unsafe(`
+    CREATE FUNCTION write_slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1); RETURN NEW; END $$;
+    CREATE TRIGGER slowly BEFORE INSERT ON categories FOR EACH ROW EXECUTE FUNCTION write_slowly()`)
+  const slow = api.post('/categories/', sample.category)
+  const sleeping = sql`SELECT FROM pg_stat_activity WHERE datname = ${database.name} AND wait_event = 'PgSleep'`
+  await until(async () => (await sleeping).length > 0)
+  await sql`
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = ${database.name} AND application_name = 'stockroom' AND wait_event IS DISTINCT FROM 'PgSleep'`
+  await until(async () => (await api.put(`/products/${id}`, sample.product)).status === 200)
+  expect((await slow).status).toBe(200)
+})
+
+test('after outages, a service has no more connections than it may have', async () => {
+  await using database = await createDatabase(quiet.url())
+  await using proxy = await openTcpProxy(quiet.port)
+  await using service = await startService(proxy.url(database.name), {
+    flags: FLAGS,
+    environment: { DATABASE_CONNECTIONS: '1' },
+  })
+  const api = client(() => service.address)
+  for (let outage = 0; outage < 3; outage += 1) {
+    await proxy.refuse()
+    proxy.cut()
+    expect((await api.get('/readyz')).status).toBe(503)
+    await proxy.accept()
+    await until(async () => (await api.get('/readyz')).status === 200)
+  }
+  // One for reads, and one for writes.
+  await until(async () => (await sessions(database.name)) === 2)
 })
 
 test('connections that an administrator cuts are reopened, and nothing is lost', async () => {

@@ -62,6 +62,20 @@ describe('while the address leads to a standby', () => {
   })
 })
 
+test('when a load meets a standby, no other connection goes on to the old server', async () => {
+  await using service = await start(UNCACHED)
+  const api = client(() => service.address)
+  const id = await api.create('/products/', sample.product)
+  address.switchTo(standby.port)
+  const loaded = await api.send('/products/', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/x-ndjson' },
+    body: JSON.stringify(sample.product),
+  })
+  expect(loaded).toMatchObject({ status: 503, body: { detail: expect.stringMatching(/database/) } })
+  expect((await api.get(`/products/${id}`)).status).toBe(503)
+})
+
 describe('when the address leads from a standby to the primary', () => {
   test('a node that only reads follows it, with a cache', () => readerFollows({}))
 

@@ -3,10 +3,13 @@ import { cacheFigures } from '../../../test/harness/catalog/cache-figures.ts'
 import { listOf, priceOf } from '../../../test/harness/catalog/resources.ts'
 import { type Client, client } from '../../../test/harness/client.ts'
 import { connected, createDatabase } from '../../../test/harness/postgres/database.ts'
+import { openedDatabase } from '../../../test/harness/postgres/opened.ts'
 import { PostgresServer } from '../../../test/harness/postgres/server.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { run, type Service, startService } from '../../../test/harness/service.ts'
 import { until } from '../../../test/harness/until.ts'
+import { catalogMigrations } from '../../catalog/migrations/index.ts'
+import { LOG_NO_CHANGES } from './changes.ts'
 
 setDefaultTimeout(120_000)
 
@@ -144,6 +147,24 @@ test('what another program writes amid the writes of a node is shown at once', a
     await through.api.put(`/products/${products[2]}`, { ...sample.product, price: base + 2 })
     expect((await pricesOf(reader.api, products)).slice(0, 3)).toEqual([base, base + 1, base + 2])
   }
+})
+
+test('what another program writes is noticed while an older transaction is in progress, and what was known is not told again', async () => {
+  await using empty = await createDatabase(server.url())
+  await using database = await openedDatabase(empty.url, { migrations: [catalogMigrations] })
+  await using older = connected(empty.url)
+  await using other = connected(empty.url)
+  const { changes } = database
+  const told: unknown[] = []
+  changes.onChange(change => told.push(change))
+  await older.unsafe('BEGIN; SELECT pg_current_xact_id()')
+  const [row] = await database.readPrimary<{ state: string }>(`SELECT ${changes.state} AS state`)
+  changes.observe(row?.state ?? null)
+  await database.write(LOG_NO_CHANGES)
+  await changes.current(() => null)
+  await other.unsafe('CREATE TABLE orders ()')
+  await changes.current(() => null)
+  expect(told).toEqual(['unknown', [], 'unknown'])
 })
 
 test('a transaction that was in progress for long is shown as soon as it commits', async () => {

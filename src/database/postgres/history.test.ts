@@ -53,15 +53,44 @@ test('a reader passes over no transaction that another reader has found missing 
   expect(all.slice(0, told.length)).toEqual(told)
 })
 
-test('a reader that comes while a transaction takes long begins before it, and passes over nothing', async () => {
+test('a reader passes over no transaction because another one reads only what comes after it', async () => {
   await using log = await openLog()
   const { history } = log
-  const first = await history.last()
+  const { position: from } = await history.last()
+  const slow = await log.begin()
+  for (let written = 0; written < 2; written += 1) await log.write()
+  expect(await positions(history.read(from + 3))).toEqual([from + 3])
+  const told = await positions(history.read(from))
+  await slow.commit()
+  const all = await positionsFrom(history, from)
+  expect(all).toHaveLength(4)
+  expect(all.slice(0, told.length)).toEqual(told)
+})
+
+test('a new reader begins before a transaction that takes long, and gets it when it commits', async () => {
+  await using log = await openLog()
+  const { history } = log
+  const { position: before } = await history.last()
   const slow = await log.begin()
   await log.write()
-  expect(await history.last()).toEqual(first)
+  const { position: from } = await history.last()
+  expect(from).toBe(before)
   await slow.commit()
-  expect(await positionsFrom(history, first.position)).toHaveLength(3)
+  expect(await positionsFrom(history, from)).toEqual([before, before + 1, before + 2])
+})
+
+test('a reader does not wait for transactions of other databases', async () => {
+  await using log = await openLog()
+  await using elsewhere = await postgres.freshDatabase()
+  await using other = connected(elsewhere.url)
+  await other.unsafe('BEGIN; SELECT pg_current_xact_id()')
+  const { history } = log
+  const { position: from } = await history.last()
+  const failed = await log.begin()
+  await log.write()
+  await history.read(from)
+  await failed.rollBack()
+  expect(await positionsFrom(history, from)).toEqual([from, from + 2])
 })
 
 /** A log on PostgreSQL, with one row. */
@@ -100,7 +129,7 @@ async function openLog() {
       const own: SQL = all.use(connected(url))
       await own.unsafe('BEGIN')
       await own.unsafe(LOG)
-      return { commit: () => own.unsafe('COMMIT') }
+      return { commit: () => own.unsafe('COMMIT'), rollBack: () => own.unsafe('ROLLBACK') }
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   }

@@ -149,6 +149,23 @@ test('many refused writes replace the connections once, and a write that fails l
   expect(address.connections()).toBe(replaced)
 })
 
+test('writes that are refused one after the other replace the connections only four times a second', async () => {
+  await using service = await start({ ...UNCACHED, DATABASE_CONNECTIONS: '1' })
+  const api = client(() => service.address)
+  const id = await api.create('/products/', sample.product)
+  await setReadOnly(true)
+  try {
+    const before = address.connections()
+    const began = performance.now()
+    for (let times = 0; times < 50; times += 1) expect(await put(api, id, 2)).toBe(503)
+    const replacedMax = (performance.now() - began) / 250 + 2
+    // One for reads, one for writes, and one or two that look whether the server can be reached.
+    expect(address.connections() - before).toBeLessThanOrEqual(4 * replacedMax)
+  } finally {
+    await setReadOnly(false)
+  }
+})
+
 test('a replica that is promoted is not read from any more', async () => {
   await using replica = await startStandby(primary, { name: 'replica' })
   await using service = await start({ DATABASE_REPLICA_URLS: replica.url(database.name) })

@@ -80,6 +80,28 @@ test('a write that conflicts with others is tried again until it succeeds, but n
   expect((await api.get('/categories/')).body).toHaveLength(2)
 })
 
+test('an update that waits for a row which it refers to answers 404 if that is deleted, and 503 if an administrator cancels it', async () => {
+  await using database = await createDatabase(await sharedServerUrl())
+  await using service = await startService(database.url, { flags: FLAGS })
+  const api = client(() => service.address)
+  const product = await api.create('/products/', sample.product)
+  const [before, after] = [await api.create('/users/', sample.user), await api.create('/users/', sample.user)]
+  const review = await api.create('/reviews/', sample.review(product, before))
+  await using deleting = connected(database.url)
+  await using sql = connected(database.url)
+  const waiting = () => sql<{ pid: number }[]>`
+    SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+  for (const status of [503, 404]) {
+    await deleting.unsafe(`BEGIN; DELETE FROM users WHERE id = ${after}`)
+    const updated = api.patch(`/reviews/${review}`, sample.review(product, after))
+    await until(async () => (await waiting()).length === 1)
+    if (status === 503) for (const { pid } of await waiting()) await sql`SELECT pg_cancel_backend(${pid})`
+    else await deleting.unsafe('COMMIT')
+    expect((await updated).status).toBe(status)
+    await deleting.unsafe('ROLLBACK')
+  }
+})
+
 test('searches that read several times read one snapshot', async () => {
   await using empty = await createDatabase(await sharedServerUrl())
   await using database = await openedDatabase(empty.url)

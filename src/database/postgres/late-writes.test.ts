@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { client } from '../../../test/harness/client.ts'
-import { connected, createDatabase } from '../../../test/harness/postgres/database.ts'
+import { connected, createDatabase, type TestDatabase } from '../../../test/harness/postgres/database.ts'
 import { PostgresServer } from '../../../test/harness/postgres/server.ts'
 import { openTcpProxy } from '../../../test/harness/postgres/tcp-proxy.ts'
 import { sample } from '../../../test/harness/samples.ts'
@@ -21,10 +21,17 @@ afterAll(() => open.disposeAsync())
 
 test('a write that the network holds back until its client was told 503 is not done later', async () => {
   await using database = await createDatabase(server.url())
+  await using sql = connected(database.url)
+  await makeClock(sql, database)
+  await sql`UPDATE clock SET ahead = '1 hour'`
   await using proxy = await openTcpProxy(server.port)
   await using service = await startService(proxy.url(database.name), { flags: FLAGS })
   const api = client(() => service.address)
   const id = await api.create('/products/', sample.product)
+  // As if another server had taken its place, whose clock is an hour behind.
+  await sql`UPDATE clock SET ahead = '0'`
+  proxy.cut()
+  await until(async () => (await api.get('/readyz')).status === 200)
   const rename = (name: string) => api.put(`/products/${id}`, { ...sample.product, name })
   // Until each connection has prepared the statements: before that, the first packet alone does nothing.
   for (let round = 0; round < 4; round += 1) {
@@ -35,7 +42,6 @@ test('a write that the network holds back until its client was told 503 is not d
   const release = proxy.holdBack()
   const answers = await Promise.all([rename('Too late'), api.post('/products/', sample.product)])
   expect(answers.map(({ status }) => status)).toEqual([503, 503])
-  await using sql = connected(database.url)
   const held = await backends(sql)
   expect(held.length).toBeGreaterThan(0)
   release()
@@ -48,11 +54,7 @@ test('a write that the network holds back until its client was told 503 is not d
 test("a step of the server's clock refuses no write", async () => {
   await using database = await createDatabase(server.url())
   await using sql = connected(database.url)
-  await sql.unsafe(`
-    CREATE TABLE clock AS SELECT interval '0' AS ahead;
-    CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql
-      AS 'SELECT pg_catalog.clock_timestamp() + ahead FROM public.clock';
-    ALTER DATABASE ${database.name} SET search_path = public, pg_catalog`)
+  await makeClock(sql, database)
   await using service = await startService(database.url, { flags: FLAGS })
   const api = client(() => service.address)
   const id = await api.create('/products/', sample.product)
@@ -63,6 +65,15 @@ test("a step of the server's clock refuses no write", async () => {
   }
   expect((await api.get(`/products/${id}`)).body).toMatchObject({ name: '1 minute' })
 })
+
+/** Makes services of a database see a clock that tests can set. */
+async function makeClock(sql: ReturnType<typeof connected>, { name }: TestDatabase): Promise<void> {
+  await sql.unsafe(`
+    CREATE TABLE clock AS SELECT interval '0' AS ahead;
+    CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql
+      AS 'SELECT pg_catalog.clock_timestamp() + ahead FROM public.clock';
+    ALTER DATABASE ${name} SET search_path = public, pg_catalog`)
+}
 
 /** The server's processes for connections of services. */
 async function backends(sql: ReturnType<typeof connected>): Promise<number[]> {

@@ -59,6 +59,13 @@ test('no time limit of TO applies while the copy waits for FROM, which may count
   expect([status, errors]).toEqual([1, expect.stringMatching(/TO refused a row .*: limit 0\b/)])
 })
 
+test('a copy into tables that another program uses fails after a while, and does not wait forever', async () => {
+  await using target = await migrated(postgres)
+  await using other = connected(target.url)
+  await other.unsafe('BEGIN; LOCK TABLE categories IN ACCESS SHARE MODE')
+  expectRefusal(await run(['copy', shop.url, target.url]), { status: 1, reason: /lock timeout/ })
+})
+
 test('a copy from a missing database is refused, and does not create it', async () => {
   using folder = temporaryFolder()
   const target = `sqlite:${join(folder.path, 'to.db')}`

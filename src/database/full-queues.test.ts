@@ -96,6 +96,25 @@ test('PostgreSQL: no statement is sent for requests that have been refused befor
   expect(sizes).toEqual([1])
 })
 
+test('PostgreSQL: a request that waits is not refused because a statement before it was wrong', async () => {
+  const wrong = new Error('wrong')
+  const first = Promise.withResolvers<readonly number[]>()
+  const sent = Promise.withResolvers<void>()
+  const batch = new Batch(
+    async (inputs: readonly number[]) => {
+      sent.resolve()
+      return inputs[0] === 1 ? first.promise : inputs
+    },
+    { statementsMax: 1, inputsMax: 8 },
+  )
+  const refused = refusalOf(batch.add(1))
+  await sent.promise
+  const waiting = batch.add(2)
+  first.reject(wrong)
+  expect(await refused).toBe(wrong)
+  expect(await waiting).toBe(2)
+})
+
 /** Resolves to why it was rejected; rejects if it was done. */
 async function refusalOf(work: Promise<unknown>): Promise<unknown> {
   let reason: unknown

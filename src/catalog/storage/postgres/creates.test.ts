@@ -84,6 +84,23 @@ test('of simultaneous creates, those that a rule of the database refuses fail, a
   }
 })
 
+test('of simultaneous creates, one whose text is too long for an index of the operator fails, and the others are made', async () => {
+  const review = sample.review(
+    await api.create('/products/', sample.product),
+    await api.create('/users/', { ...sample.user, password: '' }),
+  )
+  await using sql = connected(database.url)
+  await sql`CREATE INDEX comments ON reviews (comment)`
+  try {
+    const random = Buffer.from(crypto.getRandomValues(new Uint8Array(8_000))).toString('base64')
+    const comments = Array.from({ length: CLIENTS }, (_, which) => (which === 5 ? random : 'Short'))
+    const answers = await Promise.all(comments.map(comment => api.post('/reviews/', { ...review, comment })))
+    expect(answers.map(({ status }) => status)).toEqual(comments.map(text => (text === random ? 500 : 200)))
+  } finally {
+    await sql`DROP INDEX comments`
+  }
+})
+
 test('of simultaneous creates, those with an unknown product, user or category are refused and the others succeed', async () => {
   const category = await api.create('/categories/', sample.category)
   const product = await api.create('/products/', sample.product)

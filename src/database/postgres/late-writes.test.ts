@@ -11,6 +11,9 @@ setDefaultTimeout(120_000)
 
 const FLAGS = ['--access-log', 'off']
 
+/** With more, each new one would make the service read the clock again. */
+const ONE_CONNECTION = { DATABASE_CONNECTIONS: '1' }
+
 const open = new AsyncDisposableStack()
 let server: PostgresServer
 
@@ -55,7 +58,7 @@ test("a step of the server's clock refuses no write", async () => {
   await using database = await createDatabase(server.url())
   await using sql = connected(database.url)
   await makeClock(sql, database)
-  await using service = await startService(database.url, { flags: FLAGS })
+  await using service = await startService(database.url, { flags: FLAGS, environment: ONE_CONNECTION })
   const api = client(() => service.address)
   const id = await api.create('/products/', sample.product)
   for (const ahead of ['1 hour', '-1 hour', '1 minute']) {

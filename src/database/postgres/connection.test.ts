@@ -206,8 +206,10 @@ describe.skipIf(opensslPath === null)('with TLS', () => {
     await useScram(secure)
   })
 
-  test('sslmode=require encrypts, whoever signed the certificate', async () => {
-    expect(await encryption('127.0.0.1', 'sslmode=require')).toEqual([{ encrypted: true }])
+  test('sslmode=require encrypts, whoever signed the certificate, and so does an address without it', async () => {
+    for (const query of ['sslmode=require', '']) {
+      expect(await encryption('127.0.0.1', query), query).toEqual([{ encrypted: true }])
+    }
   })
 
   test('sslmode=verify-full accepts a certificate of the authority in sslrootcert for the right host', async () => {

@@ -78,7 +78,7 @@ test.skipIf(pgbouncerPath === null)(
       {},
       {
         ignore_startup_parameters:
-          'extra_float_digits,statement_timeout,lock_timeout,idle_in_transaction_session_timeout',
+          'extra_float_digits,statement_timeout,lock_timeout,idle_in_transaction_session_timeout,idle_session_timeout,default_transaction_isolation',
       },
     ]) {
       await using bouncer = await startPgBouncer(pgbouncerPath ?? '', server, settings)

@@ -59,7 +59,7 @@ export async function oddShop(): Promise<AsyncDisposable & { readonly url: strin
 const ODD_TEXTS = [
   '\\N is \\. no "null", \\t no tab, and this is \\\\ one\\',
   '\ufefftab \t, line feed \n, return \r, both \r\n, \b \f \v \u001b[0m, and a blank at the end ',
-  'ﬀ ß İ 名前 👩‍👩‍👧‍👦 e\u0301 \u202eright to left\u202c \uffff \u{10ffff}',
+  'ﬀ ß İ \r 名前 👩‍👩‍👧‍👦 e\u0301 \u202eright to left\u202c \uffff \u{10ffff}',
   `${"'; DROP TABLE reviews; --".repeat(2)}\u2028\u2029\u0085\u00a0`,
 ]
 const ODD_PRICES = [

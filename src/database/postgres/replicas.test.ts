@@ -21,6 +21,9 @@ setDefaultTimeout(120_000)
 
 const ROUNDS = 6
 
+/** Replicas are used until they have lagged for a second. */
+const NEARLY_OUT_OF_USE_MS = 700
+
 /** Several times as long as a read may take if its replica hangs. */
 const LONGEST_READ_MS = 20_000
 
@@ -65,6 +68,21 @@ test('a client sees its own writes while the replicas lag', async () => {
   for (const standby of standbys) await pauseReplay(standby)
   try {
     await seesItsOwnWrites(api)
+  } finally {
+    for (const standby of standbys) await resumeReplay(standby)
+  }
+})
+
+test('a client sees its own write when the replicas have lagged for so long that they are nearly out of use', async () => {
+  const api = client(() => service.address)
+  await replicasAnswer()
+  for (const standby of standbys) await pauseReplay(standby)
+  try {
+    await using sql = connected(database.url)
+    await sql`INSERT INTO categories (name, description) VALUES ('Elsewhere', 'Written')`
+    await Bun.sleep(NEARLY_OUT_OF_USE_MS)
+    const id = await api.create('/categories/', sample.category)
+    expect((await api.get(`/categories/${id}`)).status).toBe(200)
   } finally {
     for (const standby of standbys) await resumeReplay(standby)
   }

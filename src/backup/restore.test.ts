@@ -174,7 +174,7 @@ test('restore makes a missing database that only its owner can read, whatever lo
 })
 
 test('restore makes the folder of a missing database, and takes a backup with an empty log beside it', async () => {
-  await using shop = await startShop()
+  await using shop = await startBackedUp()
   writeFileSync(`${shop.backup}-wal`, '')
   const file = join(shop.folder, 'new', 'place', 'shop.db')
   const ran = await run(['restore', '--database', `sqlite:${file}`, shop.backup])

@@ -64,7 +64,7 @@ test('PostgreSQL: a search that finds the queue full gets 503, asks to try again
   await using empty = await createDatabase(await sharedServerUrl())
   await using database = await openedDatabase(empty.url)
   const { promise: ended, resolve: end } = Promise.withResolvers<void>()
-  const searches = Array.from({ length: 1_100 }, () => database.readPlannedTogether(() => ended))
+  const searches = Array.from({ length: 1_100 }, () => database.readPlanned(() => ended))
   const refused = await Promise.any(searches.map(refusalOf))
   expect(await busyAnswer(refused)).toEqual({
     status: 503,

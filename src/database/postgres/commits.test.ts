@@ -107,7 +107,7 @@ test('searches that read several times read one snapshot', async () => {
   await using database = await openedDatabase(empty.url)
   await using sql = connected(empty.url)
   await sql`CREATE TABLE many (id bigint)`
-  const counts = await database.readPlannedTogether(async ask => {
+  const counts = await database.readPlanned(async ask => {
     const before = await ask('SELECT id::float8 FROM many')
     await sql`INSERT INTO many VALUES (1)`
     return [before, await ask('SELECT id::float8 FROM many')]

@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi'
 import { id } from './validation/fields.ts'
 
 export const EmbeddedProduct = z
-  .object({ id: id(), name: z.string(), description: z.string(), price: z.number() })
+  .object({ id: id(), name: z.string(), description: z.string(), price: z.number().openapi({ description: 'In USD' }) })
   .openapi('EmbeddedProduct')
 
 export const EmbeddedReview = z

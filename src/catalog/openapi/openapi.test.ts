@@ -264,6 +264,13 @@ onOneEngine('the interface description', api => {
     expect(Object.fromEntries(described)).toEqual(Object.fromEntries(specified))
   })
 
+  test('/openapi.json says that a price is in USD, wherever a product has one', async () => {
+    const { schemas } = (await description(api)).components
+    for (const name of ['Product', 'ProductCreate', 'EmbeddedProduct']) {
+      expect(schemas[name], name).toMatchObject({ properties: { price: { description: 'In USD' } } })
+    }
+  })
+
   test('/openapi.json describes an HTTPValidationError as an object whose detail is an array of ValidationErrors', async () => {
     const { schemas } = (await description(api)).components
     expect(schemas.HTTPValidationError).toMatchObject({

@@ -7,11 +7,10 @@ import { NESTED_MAX } from '../storage/resource.ts'
 const product = {
   name: text({ minLength: 3, maxLength: 50 }),
   description: text(),
-  /** In USD. */
   price: z
     .number()
     .gt(0)
-    .openapi(stricter({ maximum: Number.MAX_VALUE })),
+    .openapi({ description: 'In USD', ...stricter({ maximum: Number.MAX_VALUE }) }),
 }
 
 export const ProductCreate = z.object(product).openapi('ProductCreate')

@@ -13,11 +13,11 @@ const REVISION = /^([0-9a-z]{1,10})\./
 
 /**
  * The value for the `ETag` of a body: the revision of the resource's own fields, except for lists, then a hash of the body and
- * of whether a `Link` header belongs to it. Every node computes the same value, also after a restart. 64 bits are enough to
- * tell versions of one resource apart; the hash protects nothing.
+ * of what its `Link` header leads to, which may change while the members that a client chose do not. Every node computes the
+ * same value, also after a restart. 64 bits are enough to tell versions of one resource apart; the hash protects nothing.
  */
-export function versionOf(body: string, hasLink: boolean, revision: number | undefined): string {
-  const hash = Bun.hash(body, hasLink ? 1 : 0).toString(36)
+export function versionOf(body: string, leadsTo: string | undefined, revision: number | undefined): string {
+  const hash = Bun.hash(body, leadsTo === undefined ? 0 : Bun.hash(leadsTo)).toString(36)
   return revision === undefined ? hash : `${revision.toString(36)}.${hash}`
 }
 

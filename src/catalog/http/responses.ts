@@ -17,6 +17,8 @@ interface JsonBody extends Pick<StreamedResponseOptions, 'isList' | 'total'> {
   readonly json: string
   /** The `Link` header. */
   readonly link: string | undefined
+  /** What the link depends on, besides the URL. By default, it does not depend on the URL. */
+  readonly leadsTo?: string | undefined
   /** The page or representation that it was made from. */
   readonly source: object
   /** Of a single resource. */
@@ -29,18 +31,18 @@ interface JsonBody extends Pick<StreamedResponseOptions, 'isList' | 'total'> {
  */
 export function jsonResponse(
   { request }: RequestScope,
-  { json, link, source, revision, isList = false, total = null }: JsonBody,
+  { json, link, leadsTo = link, source, revision, isList = false, total = null }: JsonBody,
 ): Response {
   const headers: Record<string, string> = { 'Content-Type': 'application/json' }
   if (link !== undefined) headers.Link = link
   const { method } = request
   if (method === 'DELETE') return new Response(json, { headers })
   if (method !== 'GET' && method !== 'HEAD') {
-    headers.ETag = entityTag(versionOf(json, link !== undefined, revision))
+    headers.ETag = entityTag(versionOf(json, leadsTo, revision))
     return new Response(json, { headers })
   }
   const derived = derivedFrom(source)
-  derived.version ??= versionOf(json, link !== undefined, revision)
+  derived.version ??= versionOf(json, leadsTo, revision)
   let coding: Coding | 'identity' = 'identity'
   if (isList) headers.Vary = 'Accept'
   if (json.length >= COMPRESSED_MIN_CHARACTERS) {
@@ -79,7 +81,7 @@ export function representationResponse(scope: RequestScope, representation: Repr
   const { json, cut, revision } = representation
   const link = cut && restOf ? `<${restOf(cut)}>; rel="more"` : undefined
   if (json.length <= WHOLE_MAX_CHARACTERS) return jsonResponse(scope, { json, link, source: representation, revision })
-  const version = scope.request.method === 'DELETE' ? undefined : versionOf(json, link !== undefined, revision)
+  const version = scope.request.method === 'DELETE' ? undefined : versionOf(json, link, revision)
   return streamedResponse(alone(json), scope, { link, version })
 }
 

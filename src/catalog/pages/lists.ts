@@ -42,7 +42,7 @@ export function pageList<Row extends Values, Value extends Readonly<Record<strin
   const read = requestReader({ path: z.object({}), query, body: z.undefined(), queryRules })
   const shown = ({ json, revision }: Representation): ListedItem<Value> => ({
     value: schema.parse(JSON.parse(json)),
-    tag: entityTag(versionOf(json, false, revision)),
+    tag: entityTag(versionOf(json, undefined, revision)),
   })
 
   /** Texts may be too long to be held at once. */

@@ -105,7 +105,8 @@ function pageResponse(
   return whenThere(json, json => {
     // A shorter text is quickly joined again, and would take as much of the cache as the items themselves.
     if (json.length >= COMPRESSED_MIN_CHARACTERS) derived.json = json
-    return jsonResponse(scope, { json, link, source: page, isList: true, total })
+    const leadsTo = link && String(page.last)
+    return jsonResponse(scope, { json, link, leadsTo, source: page, isList: true, total })
   })
 }
 

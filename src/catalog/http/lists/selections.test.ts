@@ -3,6 +3,7 @@ import { follow, idsOf, nextOf } from '../../../../test/harness/catalog/list-pag
 import { CATEGORY_NAMES, REVIEWS, STOCK, stock } from '../../../../test/harness/catalog/stocked-shop.ts'
 import type { Client } from '../../../../test/harness/client.ts'
 import { onEachEngine } from '../../../../test/harness/contract.ts'
+import { sample } from '../../../../test/harness/samples.ts'
 
 setDefaultTimeout(120_000)
 
@@ -382,6 +383,25 @@ onEachEngine('selections', api => {
       expect((await api.get(`${path}&count=6`, { 'If-None-Match': tag })).status, path).toBe(200)
       expect((await api.get(path, { 'If-None-Match': tag })).status, path).toBe(200)
     }
+  })
+
+  test('the tag covers where the link leads to, even if the chosen members stay the same', async () => {
+    const products = [901, 902, 903].map(price => ({ ...sample.product, price }))
+    const ids: number[] = []
+    for (const product of products) ids.push(await api.create('/products/', product))
+    const [first = 0, ...others] = ids
+    const lists = ['min_price=901&sort=price', `after_id=${first - 1}`]
+    const paths = lists.map(list => `/products/?${list}&fields=category_id&limit=1`)
+    const before = await Promise.all(paths.map(path => api.get(path)))
+    await api.delete(`/products/${first}`)
+    for (const [place, path] of paths.entries()) {
+      const kept = before[place]
+      const after = await api.get(path, { 'If-None-Match': kept?.headers.get('ETag') ?? '' })
+      expect(after.status, path).toBe(200)
+      expect(after.body, path).toEqual(kept?.body)
+      expect(after.headers.get('Link'), path).not.toBe(kept?.headers.get('Link') ?? null)
+    }
+    for (const id of others) await api.delete(`/products/${id}`)
   })
 
   test('selections are compressed, revalidated and kept as lists are', async () => {

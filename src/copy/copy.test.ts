@@ -127,6 +127,17 @@ test('a service that runs on the empty database shows the copy at once, and tell
   }
 })
 
+test('a follower from the start is told of a copy that was made before the first service', async () => {
+  for (const engine of ENGINES) {
+    await using target = await engine.freshDatabase()
+    await copied(shop.url, target.url)
+    await using service = await startService(target.url, { flags: FLAGS })
+    await using follower = await EventFollower.at(service.address, '/events?since=start')
+    const types = (await follower.count(4)).map(({ event }) => event)
+    expect(types, engine.name).toEqual(['categories', 'products', 'users', 'reviews'].map(name => `${name}.imported`))
+  }
+})
+
 test('an empty database can be copied', async () => {
   for (const [from, to] of WAYS) {
     await using source = await migrated(from)

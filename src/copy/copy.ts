@@ -20,6 +20,7 @@ export async function copy({ operands }: CommandLine, storages: readonly Storage
   const tables = storages.flatMap(storage => storage.tables)
   await using sourceDatabase = await openDatabase({ address: source }, migrations, { mustExist: true })
   await using targetDatabase = await openDatabase({ address: target }, migrations)
+  await targetDatabase.history.begin()
   const shown = progress()
   const copied = await fillTables(targetDatabase, tables, (target, log) =>
     transfer(sourceDatabase, { target, log }, tables, shown),

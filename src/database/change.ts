@@ -72,7 +72,7 @@ export interface LoggedPiece {
 
 /** The change log as followers read it: an order of transactions that never changes. */
 export interface ChangeHistory {
-  /** Makes sure that the log is not empty. */
+  /** Makes sure that the log is not empty. Call it before the first change, whose events nobody could ask for otherwise. */
   begin(): Promise<void>
   /** The oldest transaction, which only marks the beginning: the events that are kept follow it. */
   first(): Promise<LoggedTransaction>

@@ -11,7 +11,11 @@ import { sqliteLoader } from './sqlite.ts'
  */
 export function loaderOf(database: StoreDatabase, { isServing }: { readonly isServing: boolean }): Loader {
   const load = database.engine === 'sqlite' ? sqliteLoader(database, isServing) : postgresLoader(database, isServing)
-  return isServing ? load : work => load(work).catch(throwRefusal)
+  if (isServing) return load
+  return async work => {
+    await database.history.begin()
+    return load(work).catch(throwRefusal)
+  }
 }
 
 /** Somebody may have made a unique index. The driver's own error quotes the row, with the hash of a password. */

@@ -225,6 +225,17 @@ for (const engine of ENGINES) {
       })
     })
 
+    test('a follower from the start is told of an import that was made before the first service', async () => {
+      await using database = await engine.freshDatabase()
+      const category = JSON.stringify(sample.category)
+      const flags = ['--database', database.url, '--resource', 'categories', '--format', 'ndjson']
+      const { status, errors } = await run(['import', ...flags, '-'], { input: category })
+      expect(status, errors).toBe(0)
+      await using service = await startService(database.url, { flags: QUIET })
+      await using follower = await EventFollower.at(service.address, '/events?since=start')
+      expect((await follower.count(1)).map(({ event }) => event)).toEqual(['categories.imported'])
+    })
+
     test('old events are removed, and a follower that has missed some has to read everything again', async () => {
       await using shop = await open(engine, ['--events-kept', '20'])
       await using early = await EventFollower.at(shop.one.address)

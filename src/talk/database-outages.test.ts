@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { createDatabase } from '../../test/harness/postgres/database.ts'
 import { PostgresServer } from '../../test/harness/postgres/server.ts'
-import { logIn, register, talkPlaceOn } from '../../test/harness/terminal/talk.ts'
+import { CTRL_C, logIn, register, talkPlaceOn } from '../../test/harness/terminal/talk.ts'
 import { until } from '../../test/harness/until.ts'
 
 /** The terminal chat while its database fails. */
@@ -29,6 +29,21 @@ test('talk says that it waits for a missing database, and begins once it is ther
   await session.shows('[L]og in or [R]egister?')
   session.type('R\rada\rsesame\r')
   await session.shows('Welcome, ada.')
+})
+
+test('Ctrl-C leaves like quit while talk waits for its database, however often it arrives', async () => {
+  await using database = await createDatabase(server.url())
+  await using place = await talkPlaceOn(database.url)
+  await server.stop()
+  const [session, reading] = [place.sit(), place.sit({ flags: ['--last', '1'] })]
+  for (const waiting of [session, reading]) {
+    await waiting.shows('Ctrl-C leaves.')
+    waiting.type(CTRL_C + CTRL_C)
+  }
+  const statuses = await Promise.all([session.ended, reading.ended])
+  await server.start()
+  expect(statuses).toEqual([0, 1])
+  expect(reading.screen()).toEndWith('nobody has logged in')
 })
 
 test('many sessions that start at the same moment on an empty database all work', async () => {

@@ -29,7 +29,10 @@ export async function talkAtTerminal(line: CommandLine): Promise<void> {
   const task = chosenTask(line)
   const model = task ? null : await openChatModel(line.value(chatModel), line.value(chatBaseUrl))
   await using database = await openDatabase(settings, [talkMigrations], { waitMs: DATABASE_WAIT_MS })
-  await waitForDatabase(database, settings)
+  if (!(await hasDatabase(database, settings))) {
+    if (task) throw nobody()
+    return
+  }
   const rooms = roomsOf(database)
   using terminal = new Terminal(process, terminalCapabilities())
   using _ = leaveOnSignals(terminal)
@@ -37,15 +40,24 @@ export async function talkAtTerminal(line: CommandLine): Promise<void> {
   const room = await logInOrRegister(terminal, rooms)
   if (room !== null && model) await runSession({ room, rooms, model }, terminal)
   else if (room !== null) await task?.(terminal, rooms, room)
-  else if (task) throw new OperatorError('nobody has logged in')
+  else if (task) throw nobody()
 }
 
-/** Waits until the database can be used, and says so on standard error. Rejects after the time limit. */
-async function waitForDatabase(database: StoreDatabase, { address }: DatabaseSettings): Promise<void> {
-  const isReady = await Promise.race([database.ready.then(() => true), turn(false)])
-  if (isReady || address.engine === 'sqlite') return
+/** Waits until the database can be used, and says so on standard error. Resolves to false if the user leaves; rejects after the time limit. */
+async function hasDatabase(database: StoreDatabase, { address }: DatabaseSettings): Promise<boolean> {
+  const ready = database.ready.then(() => true)
+  const isReady = await Promise.race([ready, turn(false)])
+  if (isReady || address.engine === 'sqlite') return true
+  const left = Promise.withResolvers<false>()
+  const leave = () => left.resolve(false)
+  // They stay, because one Ctrl-C may arrive again while the database is closed.
+  addListeners(process, { SIGINT: leave, SIGTERM: leave, SIGHUP: leave })
   printError(`Waiting for the database ${address.place}, for up to ${DATABASE_WAIT_MS / 1_000} s; Ctrl-C leaves.\n`)
-  await database.ready
+  return Promise.race([ready, left.promise])
+}
+
+function nobody(): OperatorError {
+  return new OperatorError('nobody has logged in')
 }
 
 /** Something to do with a room instead of talking. */

@@ -23,7 +23,7 @@ export interface PostgresAddress {
   readonly password: string | null
   readonly database: string
   readonly tls: TlsMode
-  /** A further certificate authority to trust, in PEM. */
+  /** The only certificate authorities to trust, in PEM; `null` for the public ones. */
   readonly certificateAuthority: string | null
   /** Whether a pooler gives each transaction another connection to the server, so that connections have no settings. */
   readonly isPooled: boolean

@@ -241,6 +241,18 @@ describe.skipIf(opensslPath === null)('with TLS', () => {
     }
   })
 
+  test('without sslrootcert, sslmode=verify-ca refuses a certificate for another host, because public authorities sign for everybody', async () => {
+    await using database = await createDatabase(secure.url())
+    const environment = { NODE_EXTRA_CA_CERTS: certificate.path }
+    for (const [host, reason] of [
+      ['127.0.0.1', /certificate/],
+      ['localhost', /has no tables/],
+    ] as const) {
+      const address = addressOf(database.url, host, 'sslmode=verify-ca')
+      expectRefusal(await run(['key', 'list', '--database', address], { environment }), { status: 1, reason }, host)
+    }
+  })
+
   test('a server without encryption is refused if encryption is required', async () => {
     const address = addressOf(server.url(), '127.0.0.1', 'sslmode=require')
     const refused = await run(['serve', '--host', '127.0.0.1', '--port', '0', '--database', address])

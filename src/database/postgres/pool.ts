@@ -341,7 +341,8 @@ function tlsOf({ tls, certificateAuthority }: PostgresAddress): Bun.TLSOptions |
   return {
     rejectUnauthorized: true,
     ...(certificateAuthority !== null && { ca: certificateAuthority }),
-    // Bun compares the name in the certificate with the host, unless it is told otherwise.
-    ...(tls !== 'verify-full' && { checkServerIdentity: () => undefined }),
+    // Bun compares the name in the certificate with the host, unless it is told otherwise. As in libpq, the comparison is left out only
+    // for an authority of one's own: the public ones sign for everybody.
+    ...(tls !== 'verify-full' && certificateAuthority !== null && { checkServerIdentity: () => undefined }),
   }
 }

@@ -14,8 +14,9 @@ import { type MatchedRoute, parsedPath, queryOf, type RoutedRequest, type SentTa
 import type { ServerSettings } from './settings.ts'
 import type { Streaming } from './streaming.ts'
 
-/** The request and its circumstances, for handlers. Apps get it as Hono's bindings. */
-export type RequestScope = Omit<RunningRequest, 'arrivedAt' | 'timeline' | 'allowance'>
+/** The request and its circumstances, for handlers, which may not change its access key. Apps get it as Hono's bindings. */
+export type RequestScope = Omit<RunningRequest, 'arrivedAt' | 'timeline' | 'allowance' | 'key'> &
+  Readonly<Pick<RunningRequest, 'key'>>
 
 /** A server's routes. An app opens no port. */
 export type App = Hono<{ Bindings: RequestScope }>

@@ -14,9 +14,26 @@ import { type MatchedRoute, parsedPath, queryOf, type RoutedRequest, type SentTa
 import type { ServerSettings } from './settings.ts'
 import type { Streaming } from './streaming.ts'
 
-/** The request and its circumstances, for handlers, which may not change its access key. Apps get it as Hono's bindings. */
-export type RequestScope = Omit<RunningRequest, 'arrivedAt' | 'timeline' | 'allowance' | 'key'> &
-  Readonly<Pick<RunningRequest, 'key'>>
+/** The request and its circumstances, for handlers. Apps get it as Hono's bindings. */
+export interface RequestScope {
+  /** The request as it was sent, also if it is a HEAD. */
+  readonly request: Request
+  readonly requestId: string
+  /** The route whose handlers answer the request. */
+  readonly matched: MatchedRoute
+  /** Looked up on first use. Read it before the first `await`, while the client is still connected. */
+  readonly clientAddress: string
+  /** Whether the client sent HEAD. The handler sees a GET, and should skip work that only the body needs. */
+  readonly isHead: boolean
+  /** The bounds that the streamed responses to all clients share. */
+  readonly streaming: Streaming
+  /** The access key that the request was sent with; `null` if it has none that is valid, or none is needed. */
+  readonly key: Key | null
+  /** The trace of the request, for the services that we call; `null` if there is none. */
+  readonly trace: TraceContext | null
+  /** Lets the client's connection be idle for so long, or for longer if that was asked for before. */
+  allowIdle(seconds: number): void
+}
 
 /** A server's routes. An app opens no port. */
 export type App = Hono<{ Bindings: RequestScope }>
@@ -79,17 +96,12 @@ interface Shared extends Required<Pick<RequestSettings, 'streaming' | 'observers
 }
 
 /** A class, so that properties that no handler reads cost nothing. */
-export class RunningRequest {
-  /** The request as it was sent, also if it is a HEAD. */
+export class RunningRequest implements RequestScope {
   readonly request: Request
   readonly requestId: string
-  /** Whether the client sent HEAD. The handler sees a GET, and should skip work that only the body needs. */
   readonly isHead: boolean
-  /** The bounds that the streamed responses to all clients share. */
   readonly streaming: Streaming
-  /** The route whose handlers answer the request. */
   readonly matched: MatchedRoute
-  /** The access key that the request was sent with; `null` if it has none that is valid, or none is needed. */
   key: Key | null = null
   /** By the system's clock; 0 if nobody wants to know. */
   arrivedAt = 0
@@ -114,19 +126,16 @@ export class RunningRequest {
     this.#addressOf = addressOf
   }
 
-  /** Looked up on first use. Read it before the first `await`, while the client is still connected. */
   get clientAddress(): string {
     this.#clientAddress ??= this.#addressOf(this.request, this.#server)
     return this.#clientAddress
   }
 
-  /** The trace of the request, for the services that we call; `null` if there is none. */
   get trace(): TraceContext | null {
     if (this.#trace === undefined) this.#trace = this.timeline?.span?.context ?? readTraceContext(this.request.headers)
     return this.#trace
   }
 
-  /** Lets the client's connection be idle for so long, or for longer if that was asked for before. */
   allowIdle(seconds: number): void {
     this.#idleSeconds = Math.max(this.#idleSeconds, seconds)
     this.#server.timeout(this.request, this.#idleSeconds)

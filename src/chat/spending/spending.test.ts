@@ -60,6 +60,8 @@ withEachEngine('the bounds per day', engine => {
     const stream = await app.chat.get('/chatstream/waiting', { headers: from(MINE) })
     expect(stream.status).toBe(429)
     expect(Number(stream.headers.get('Retry-After'))).toBeLessThanOrEqual(DAY_SECONDS)
+    // It has left the queue.
+    expect(app.answers.figures.waiting).toBe(0)
     expect(JSON.parse((await app.chat.get('/chat/waiting/status', { headers: from(MINE) })).text)).toEqual({
       status: 'new',
       boundUntil: expect.stringMatching(/T00:00:00\.000Z$/),
@@ -125,6 +127,7 @@ withEachEngine('the bounds per day', engine => {
       await (await app.model.nextCall()).answer('A tool.')
       for (const listener of listeners) expect(await listener.end()).toContain('A tool.')
     }
+    for (const { answers } of [app, other]) await until(() => answers.figures.waiting === 0)
   })
 
   test('tokens count as the model reports them; an answer in progress is finished, and then the bound holds', async () => {
@@ -170,6 +173,7 @@ withEachEngine('the bounds per day', engine => {
     const value = engine === sqlite ? 'json(state)' : '(state::int)'
     await engine.write(app.databaseUrl, `CREATE INDEX failing ON answers (${value})`)
     expect((await app.chat.get('/chatstream/failing', { headers: from(MINE) })).status).toBe(500)
+    expect(app.answers.figures.waiting).toBe(0)
     await engine.write(app.databaseUrl, 'DROP INDEX failing')
     await answer(app, 'one')
     expect(await spent(app)).toMatchObject([{ account: MINE, answers: 1 }])

@@ -26,7 +26,8 @@ export async function serveDemo(line: CommandLine): Promise<void> {
   const { createClient } = await loadClient(join(folder, 'client'))
   const shop = createClient(catalog.address)
   const opening = open.adopt(new AbortController(), controller => controller.abort())
-  const opened = await Promise.race([openShop(shop, opening.signal), catalog.failed])
+  const opened = await Promise.race([openShop(shop, opening.signal), catalog.failed, stopped])
+  if (!opened) return
   const traffic = open.use(new Traffic(shop, opened))
   const server = open.use(listen({ app: createDemo({ catalog: catalog.address, shop, opened, traffic }), ...settings }))
   traffic.start()

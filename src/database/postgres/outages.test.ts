@@ -233,8 +233,8 @@ test('if a connection is cut, a write that the server does on another one ends w
     CREATE FUNCTION write_slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1); RETURN NEW; END $$;
     CREATE TRIGGER slowly BEFORE INSERT ON categories FOR EACH ROW EXECUTE FUNCTION write_slowly()`)
   const slow = api.post('/categories/', sample.category)
-  const sleeping = sql`SELECT FROM pg_stat_activity WHERE datname = ${database.name} AND wait_event = 'PgSleep'`
-  await until(async () => (await sleeping).length > 0)
+  const sleeping = () => sql`SELECT FROM pg_stat_activity WHERE datname = ${database.name} AND wait_event = 'PgSleep'`
+  await until(async () => (await sleeping()).length > 0)
   await sql`
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE datname = ${database.name} AND application_name = 'stockroom' AND wait_event IS DISTINCT FROM 'PgSleep'`

@@ -1,4 +1,5 @@
 import { HttpError } from '../../server/errors.ts'
+import type { Cursor } from '../storage/query.ts'
 import type { ExpectedRevisions } from '../storage/revision.ts'
 
 const TAG_PATTERN = String.raw`(W/)?"[!#-~\x80-\xff]*"`
@@ -16,8 +17,8 @@ const REVISION = /^([0-9a-z]{1,10})\./
  * of what its `Link` header leads to, which may change while the members that a client chose do not. Every node computes the
  * same value, also after a restart. 64 bits are enough to tell versions of one resource apart; the hash protects nothing.
  */
-export function versionOf(body: string, leadsTo: string | undefined, revision: number | undefined): string {
-  const hash = Bun.hash(body, leadsTo === undefined ? 0 : Bun.hash(leadsTo)).toString(36)
+export function versionOf(body: string, leadsTo: string | Cursor | undefined, revision: number | undefined): string {
+  const hash = Bun.hash(body, leadsTo === undefined ? 0 : Bun.hash(String(leadsTo))).toString(36)
   return revision === undefined ? hash : `${revision.toString(36)}.${hash}`
 }
 

@@ -1,6 +1,7 @@
 import { type Awaitable, whenThere } from '../../awaitable.ts'
 import { detailResponse } from '../../server/errors.ts'
 import type { RequestScope } from '../../server/requests.ts'
+import type { Cursor } from '../storage/query.ts'
 import type { ResourceName } from '../storage/resource.ts'
 import type { Changed, Cut, Done, Missing, Representation } from '../storage/store.ts'
 import { COMPRESSED_MIN_CHARACTERS, type Coding, compress, preferredCoding } from './compression.ts'
@@ -18,7 +19,7 @@ interface JsonBody extends Pick<StreamedResponseOptions, 'isList' | 'total'> {
   /** The `Link` header. */
   readonly link: string | undefined
   /** What the link depends on, besides the URL. By default, it does not depend on the URL. */
-  readonly leadsTo?: string | undefined
+  readonly leadsTo?: string | Cursor | undefined
   /** The page or representation that it was made from. */
   readonly source: object
   /** Of a single resource. */

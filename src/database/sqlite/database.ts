@@ -134,7 +134,8 @@ export class SqliteDatabase implements AsyncDisposable {
   snapshot<Result>(read: () => Result, purpose: 'show' | 'look' | 'write' = 'show'): Result {
     this.#condition.mustBeOpen()
     try {
-      if (purpose === 'write') this.#condition.mustBeSound()
+      const damage = purpose === 'write' ? this.#condition.findDamage() : null
+      if (damage) throw damage
       if (purpose === 'show') this.#wasRead = true
       // Check before starting a snapshot, too: a commit after this check will end it.
       this.#checkForCommits()

@@ -23,7 +23,7 @@ export class Versions {
 /** The version of everything that a write can change: the number of commits when it last changed. */
 export class ChangeVersions {
   /** By table and kind of part. */
-  readonly #versions = new Map<string, Versions>()
+  readonly #versions = new Map<string, Map<PartKind, Versions>>()
   #changedThings = 0
   /** When all versions were last forgotten. */
   #clearedAt = 0
@@ -32,7 +32,8 @@ export class ChangeVersions {
 
   of(table: string, part: PartKind): Versions {
     // A value that is asked for now may have been read before the others were forgotten.
-    return this.#versions.getOrInsertComputed(`${table} ${part}`, () => new Versions(this.#clearedAt))
+    const first = () => new Versions(this.#clearedAt)
+    return this.#versions.getOrInsertComputed(table, () => new Map()).getOrInsertComputed(part, first)
   }
 
   /** Records commits. Returns false if too much has changed to be recorded. */
@@ -56,7 +57,7 @@ export class ChangeVersions {
     this.latest += 1
     this.#clearedAt = this.latest
     this.#changedThings = 0
-    for (const versions of this.#versions.values()) {
+    for (const versions of [...this.#versions.values()].flatMap(kinds => [...kinds.values()])) {
       versions.byId.clear()
       // Reads in progress began before this.
       versions.any = this.latest

@@ -14,10 +14,10 @@ import {
 } from '../../test/harness/metrics.ts'
 import { createDatabase } from '../../test/harness/postgres/database.ts'
 import { sharedServerUrl } from '../../test/harness/postgres/shared-server.ts'
-import { openTcpProxy } from '../../test/harness/postgres/tcp-proxy.ts'
 import { sample } from '../../test/harness/samples.ts'
 import { type Service, startService } from '../../test/harness/service.ts'
 import { type ServedShop, startShopOn } from '../../test/harness/shop.ts'
+import { openTcpProxy } from '../../test/harness/tcp-proxy.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { until } from '../../test/harness/until.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { chatInBrowser } from '../../test/harness/chat/chat-in-browser.ts'
 import { answered, expectLastMessages, messages, send } from '../../test/harness/chat/chat-page.ts'
-import { openHttpProxy } from '../../test/harness/postgres/tcp-proxy.ts'
+import { openHttpProxy } from '../../test/harness/tcp-proxy.ts'
 
 const open = chatInBrowser()
 

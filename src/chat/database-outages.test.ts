@@ -6,7 +6,7 @@ import { beginTurn, TERMINATE } from '../../test/harness/chat/turns.ts'
 import { postgres } from '../../test/harness/engines.ts'
 import { createDatabase } from '../../test/harness/postgres/database.ts'
 import { PostgresServer } from '../../test/harness/postgres/server.ts'
-import { openTcpProxy } from '../../test/harness/postgres/tcp-proxy.ts'
+import { openTcpProxy } from '../../test/harness/tcp-proxy.ts'
 import { until } from '../../test/harness/until.ts'
 
 /** Nodes of the chat while their database fails. */

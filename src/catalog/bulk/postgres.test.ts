@@ -3,9 +3,9 @@ import type { SQL } from 'bun'
 import { type Client, client } from '../../../test/harness/client.ts'
 import { connected, createDatabase } from '../../../test/harness/postgres/database.ts'
 import { sharedServerUrl } from '../../../test/harness/postgres/shared-server.ts'
-import { openTcpProxy } from '../../../test/harness/postgres/tcp-proxy.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { startService, WITH_FAST_CLOCK } from '../../../test/harness/service.ts'
+import { openTcpProxy } from '../../../test/harness/tcp-proxy.ts'
 import { until } from '../../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)

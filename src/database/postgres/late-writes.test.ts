@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { client } from '../../../test/harness/client.ts'
 import { connected, createDatabase, type TestDatabase } from '../../../test/harness/postgres/database.ts'
 import { PostgresServer } from '../../../test/harness/postgres/server.ts'
-import { openTcpProxy } from '../../../test/harness/postgres/tcp-proxy.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { startService } from '../../../test/harness/service.ts'
+import { openTcpProxy } from '../../../test/harness/tcp-proxy.ts'
 import { until } from '../../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)

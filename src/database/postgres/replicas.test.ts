@@ -10,9 +10,9 @@ import { connected, createDatabase, type TestDatabase } from '../../../test/harn
 import { Load } from '../../../test/harness/postgres/load.ts'
 import { PostgresServer } from '../../../test/harness/postgres/server.ts'
 import { caughtUp, pauseReplay, resumeReplay, startStandby } from '../../../test/harness/postgres/standby.ts'
-import { openTcpProxy, type TcpProxy } from '../../../test/harness/postgres/tcp-proxy.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { type Service, startService } from '../../../test/harness/service.ts'
+import { openTcpProxy, type TcpProxy } from '../../../test/harness/tcp-proxy.ts'
 import { until } from '../../../test/harness/until.ts'
 
 /** A primary and two hot standbys, each behind a proxy, so that a test can take it away. */

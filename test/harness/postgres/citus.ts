@@ -1,8 +1,8 @@
 import type { SQL } from 'bun'
 import { catalogMigrations } from '../../../src/catalog/migrations/index.ts'
+import { openTcpProxy, type TcpProxy } from '../tcp-proxy.ts'
 import { connected, type TestDatabase } from './database.ts'
 import { openedDatabase } from './opened.ts'
-import { openTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
 /** The address of a database on the coordinator of a Citus cluster, whose workers it knows. Without it, nothing is tested on Citus. */
 const CITUS_VARIABLE = 'STOCKROOM_TEST_CITUS'

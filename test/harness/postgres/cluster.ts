@@ -1,7 +1,7 @@
+import { openTcpProxy, type TcpProxy } from '../tcp-proxy.ts'
 import { createDatabase, type TestDatabase } from './database.ts'
 import { PostgresServer } from './server.ts'
 import { promote, startAsStandby, startStandby } from './standby.ts'
-import { openTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
 /** How long the address leads to the old primary when that is back as a standby. */
 const MISLED_MS = 300

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { postgres } from '../engines.ts'
+import { openTcpProxy } from '../tcp-proxy.ts'
 import { until } from '../until.ts'
 import { connected } from './database.ts'
 import { pgbouncerPath, startPgBouncer } from './pgbouncer.ts'
 import { PostgresServer } from './server.ts'
 import { caughtUp, pauseReplay, promote, resumeReplay, startStandby } from './standby.ts'
-import { openTcpProxy } from './tcp-proxy.ts'
 
 /** Checks the assumptions of other tests about the servers that they use. */
 

@@ -4,9 +4,9 @@ import { EventFollower } from '../../../../test/harness/catalog/follower.ts'
 import { type Client, client } from '../../../../test/harness/client.ts'
 import { citusUrl, createCitusDatabase } from '../../../../test/harness/postgres/citus.ts'
 import { connected } from '../../../../test/harness/postgres/database.ts'
-import type { TcpProxy } from '../../../../test/harness/postgres/tcp-proxy.ts'
 import { sample } from '../../../../test/harness/samples.ts'
 import { startService } from '../../../../test/harness/service.ts'
+import type { TcpProxy } from '../../../../test/harness/tcp-proxy.ts'
 
 /** The index and followers do not show a transaction that is committed on the coordinator, but not yet on all workers. */
 

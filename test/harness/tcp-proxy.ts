@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
-import { urlAt } from './server.ts'
+import { urlAt } from './postgres/server.ts'
 
 /** A TCP proxy at a fixed address, behind which servers come and go as in a cluster. */
 export interface TcpProxy extends AsyncDisposable {

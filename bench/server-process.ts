@@ -97,7 +97,7 @@ export function processorSecondsOfFamily(processId: number): number | null {
   return children.reduce((sum, { user, system }) => sum + user + system, own) / TICKS_PER_SECOND
 }
 
-/** What the first thread of a process has worked, in milliseconds. Linux only. */
+/** The processor time of the first thread of a process, in milliseconds. Linux only. */
 export function workMilliseconds(processId: number): number {
   const [nanoseconds] = readFileSync(`/proc/${processId}/task/${processId}/schedstat`, 'utf8').split(' ', 1)
   return Number(nanoseconds) / 1e6

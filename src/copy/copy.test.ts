@@ -127,7 +127,7 @@ test('a service that runs on the empty database shows the copy at once, and tell
   }
 })
 
-test('a follower from the start is told of a copy that was made before the first service', async () => {
+test('a follower that begins at the start gets the events of a copy that ran before the first service', async () => {
   for (const engine of ENGINES) {
     await using target = await engine.freshDatabase()
     await copied(shop.url, target.url)

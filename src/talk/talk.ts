@@ -21,6 +21,8 @@ const DATABASE_WAIT_MS = 30_000
 /** One Ctrl-C may arrive several times: from the terminal, and from npm and the launcher, which forward it. */
 const INTERRUPT_DEBOUNCE_MS = 200
 
+const NOBODY = 'nobody has logged in'
+
 /** Time to store what there is of an answer. Then the program ends even if its reader does not take the rest. */
 const LEAVE_MAX_MS = 4_800
 
@@ -29,8 +31,8 @@ export async function talkAtTerminal(line: CommandLine): Promise<void> {
   const task = chosenTask(line)
   const model = task ? null : await openChatModel(line.value(chatModel), line.value(chatBaseUrl))
   await using database = await openDatabase(settings, [talkMigrations], { waitMs: DATABASE_WAIT_MS })
-  if (!(await hasDatabase(database, settings))) {
-    if (task) throw nobody()
+  if (!(await waitForDatabase(database, settings))) {
+    if (task) throw new OperatorError(NOBODY)
     return
   }
   const rooms = roomsOf(database)
@@ -40,11 +42,11 @@ export async function talkAtTerminal(line: CommandLine): Promise<void> {
   const room = await logInOrRegister(terminal, rooms)
   if (room !== null && model) await runSession({ room, rooms, model }, terminal)
   else if (room !== null) await task?.(terminal, rooms, room)
-  else if (task) throw nobody()
+  else if (task) throw new OperatorError(NOBODY)
 }
 
 /** Waits until the database can be used, and says so on standard error. Resolves to false if the user leaves; rejects after the time limit. */
-async function hasDatabase(database: StoreDatabase, { address }: DatabaseSettings): Promise<boolean> {
+async function waitForDatabase(database: StoreDatabase, { address }: DatabaseSettings): Promise<boolean> {
   const ready = database.ready.then(() => true)
   const isReady = await Promise.race([ready, turn(false)])
   if (isReady || address.engine === 'sqlite') return true
@@ -54,10 +56,6 @@ async function hasDatabase(database: StoreDatabase, { address }: DatabaseSetting
   addListeners(process, { SIGINT: leave, SIGTERM: leave, SIGHUP: leave })
   printError(`Waiting for the database ${address.place}, for up to ${DATABASE_WAIT_MS / 1_000} s; Ctrl-C leaves.\n`)
   return Promise.race([ready, left.promise])
-}
-
-function nobody(): OperatorError {
-  return new OperatorError('nobody has logged in')
 }
 
 /** Something to do with a room instead of talking. */

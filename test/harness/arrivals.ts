@@ -9,7 +9,7 @@ export interface Arrivals<Item> {
   readonly next: () => Promise<Item>
 }
 
-/** What arrives piece by piece, for a test that takes one after the other. */
+/** Collects items as they arrive, for a test that waits for them one by one. */
 export function arrivals<Item>(missing = async () => new Error('no more will come')): Arrivals<Item> {
   const all: Item[] = []
   let taken = 0

@@ -1,8 +1,8 @@
 import { LIMIT_DEFAULT } from './statements.ts'
 
 /**
- * What the peers on Fastify validate. No schemas of responses: Fastify's compiled serializers were slower than V8's JSON.stringify
- * (`list`: by a quarter).
+ * The requests that the peers on Fastify validate. There are no schemas of responses, because Fastify's compiled serializers were
+ * slower than V8's JSON.stringify (`list`: by a quarter).
  */
 
 export interface Path {

@@ -225,7 +225,7 @@ for (const engine of ENGINES) {
       })
     })
 
-    test('a follower from the start is told of an import that was made before the first service', async () => {
+    test('a follower that begins at the start gets the events of an import that ran before the first service', async () => {
       await using database = await engine.freshDatabase()
       const category = JSON.stringify(sample.category)
       const flags = ['--database', database.url, '--resource', 'categories', '--format', 'ndjson']

@@ -17,7 +17,11 @@ const REVISION = /^([0-9a-z]{1,10})\./
  * of what its `Link` header leads to, which may change while the members that a client chose do not. Every node computes the
  * same value, also after a restart. 64 bits are enough to tell versions of one resource apart; the hash protects nothing.
  */
-export function versionOf(body: string, leadsTo: string | Cursor | undefined, revision: number | undefined): string {
+export function versionOf(
+  body: string,
+  leadsTo: string | Cursor | null | undefined,
+  revision: number | undefined,
+): string {
   const hash = Bun.hash(body, leadsTo === undefined ? 0 : Bun.hash(String(leadsTo))).toString(36)
   return revision === undefined ? hash : `${revision.toString(36)}.${hash}`
 }

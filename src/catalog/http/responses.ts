@@ -18,8 +18,8 @@ interface JsonBody extends Pick<StreamedResponseOptions, 'isList' | 'total'> {
   readonly json: string
   /** The `Link` header. */
   readonly link: string | undefined
-  /** What the link depends on, besides the URL. By default, it does not depend on the URL. */
-  readonly leadsTo?: string | Cursor | undefined
+  /** The part of the link that the tag covers; by default, all of it. The link of a list also repeats the URL of the request. */
+  readonly leadsTo?: string | Cursor | null | undefined
   /** The page or representation that it was made from. */
   readonly source: object
   /** Of a single resource. */

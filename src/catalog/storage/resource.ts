@@ -68,7 +68,7 @@ export interface IndexDescription {
   readonly ratings: string | null
 }
 
-/** What the index has of a resource whose lists are ordered by nothing but its name. `one` is the name of the table in the singular. */
+/** Describes the index of a resource that has no order but that of its names. `one` is the table's name in the singular. */
 export function nameIndex(table: TableName, one: string, text: string): IndexDescription {
   return { table, facts: `${one}_facts`, words: `${one}_words`, text, copied: {}, values: null, ratings: null }
 }

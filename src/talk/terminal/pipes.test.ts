@@ -277,7 +277,7 @@ test('talk keeps its history in the folder where it is started, as --help says',
   expect(output).toContain('readable by its owner only')
 })
 
-/** Starts talk between pipes. The input begins with the lines that register a user, and these; the last one may go on. */
+/** Starts talk with pipes in place of a terminal, registers a user, and sends these lines, the last one without its end. */
 function startTalk({ databasePath, model }: TalkPlace, ...lines: readonly string[]) {
   const child = spawn(commandLine(['talk', '--database', `sqlite:${databasePath}`], {}), {
     ...surroundingsOf({ environment: model.environment }),

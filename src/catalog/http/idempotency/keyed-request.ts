@@ -55,7 +55,7 @@ export type KeyedRequest = ReturnType<typeof keyedRequest>
 
 function keyedRequest({ store, space, running }: Keys, key: string, fingerprint: Bun.CryptoHasher, { respond }: Form) {
   let made: Claim | null = null
-  /** What the handler stores with the answer. Needs the body. */
+  /** The claim that the handler stores with the answer. Needs the body. */
   const claim = (): Claim => {
     made ??= { key, fingerprint: fingerprint.digest('base64url'), stored: space.add }
     return made

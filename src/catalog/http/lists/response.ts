@@ -105,8 +105,7 @@ function pageResponse(
   return whenThere(json, json => {
     // A shorter text is quickly joined again, and would take as much of the cache as the items themselves.
     if (json.length >= COMPRESSED_MIN_CHARACTERS) derived.json = json
-    const leadsTo = link === undefined ? undefined : (page.last ?? undefined)
-    return jsonResponse(scope, { json, link, leadsTo, source: page, isList: true, total })
+    return jsonResponse(scope, { json, link, leadsTo: link && page.last, source: page, isList: true, total })
   })
 }
 

@@ -227,8 +227,9 @@ export class RepresentationCache {
           ids ?? shared({ key, dependencies }, () => lists.page(query)),
           () => this.#source.current(() => true),
           (page, isKnown) => {
-            if (isKnown && !ids)
+            if (isKnown && !ids) {
               pages.set(key, { page, version, dependencies, whole: null, goodAt: -1, bytes: pageBytes(key, page) })
+            }
             return complete(new PartialPage(page, isKnown ? get : () => undefined))
           },
         )

@@ -7,7 +7,7 @@ type Changed = Parameters<Parameters<ChangeSource['onChange']>[0]>[0]
 
 const OF_CATEGORIES = { key: 'facets', dependencies: [{ table: 'categories', id: 'any', part: 'row' }] } as const
 
-/** A cache, and how it is told of changes. */
+/** A cache, and a function that tells it of changes. */
 function cacheOf() {
   const told: ((changes: Changed) => void)[] = []
   const source: ChangeSource = { onChange: listener => told.push(listener), current: look => look() }

@@ -57,11 +57,13 @@ export class ChangeVersions {
     this.latest += 1
     this.#clearedAt = this.latest
     this.#changedThings = 0
-    for (const versions of [...this.#versions.values()].flatMap(kinds => [...kinds.values()])) {
-      versions.byId.clear()
-      // Reads in progress began before this.
-      versions.any = this.latest
-      versions.latest = this.latest
+    for (const kinds of this.#versions.values()) {
+      for (const versions of kinds.values()) {
+        versions.byId.clear()
+        // Reads in progress began before this.
+        versions.any = this.latest
+        versions.latest = this.latest
+      }
     }
   }
 }

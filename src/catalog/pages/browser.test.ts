@@ -724,6 +724,28 @@ test('what is typed or chosen while a form is being saved stays in it, with the 
   expect(unexpected(tab)).toEqual([])
 })
 
+test('no other category can be chosen while a product is being created, and one can again if it was refused', async () => {
+  await api.create('/categories/', { name: 'Chosen', description: 'In time' })
+  await using tab = await open('/admin/products/new', { hasRoutes: true })
+  const { page } = tab
+  const category = page.getByLabel('Category')
+  await page.getByRole('textbox', { name: 'Name' }).fill('Dibber')
+  await page.getByRole('textbox', { name: 'Price' }).fill('0')
+  await category.selectOption('Chosen')
+  const creating = await holdBack(page, '**/admin/products/new')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await creating.isAsked
+  expect(await category.isDisabled()).toBe(true)
+  creating.letPass()
+  await page.getByText('Should be greater than 0').waitFor()
+  expect(await category.isEnabled()).toBe(true)
+  await page.getByRole('textbox', { name: 'Price' }).fill('5')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByText('Created.').waitFor()
+  expect(await page.locator('.aside').getByRole('link').innerText()).toBe('Chosen')
+  expect(unexpected(tab)).toEqual([])
+})
+
 test('a form that is refused says why, and neither a proxy’s page nor what it says for some seconds takes its place', async () => {
   const category = await api.create('/categories/', { name: 'Passing', description: 'Soon gone' })
   await using tab = await browser.openTab({ hasRoutes: true, isNew: true })

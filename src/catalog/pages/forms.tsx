@@ -104,6 +104,8 @@ export function formPage(page: FormPage): Framed {
             hx-select="#content"
             hx-swap="outerHTML show:window:top"
             hx-sync="#content:queue"
+            // A product keeps the category that it is created in, so none can be chosen while it is being created.
+            {...(page.categories && { 'hx-disabled-elt': 'find select' })}
           >
             {/* After "Back", browsers fill a form only if its first fields have the names that they had. With scripts, it keeps its tag. */}
             <noscript>

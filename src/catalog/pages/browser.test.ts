@@ -962,6 +962,23 @@ test('without scripts, lists are searched, forms are saved, and deletions ask fi
   expect((await api.get('/products/30')).status).toBe(404)
 })
 
+test('without scripts, an import says which lines are wrong, and then takes the corrected file for the same list', async () => {
+  await using tab = await open('/admin/import', { javaScriptEnabled: false })
+  const { page } = tab
+  const importLines = async (lines: string) => {
+    const buffer = Buffer.from(`name,description\n${lines}`)
+    await page.locator('input[type=file]').setInputFiles({ name: 'lines.csv', mimeType: 'text/csv', buffer })
+    await page.getByRole('button', { name: 'Import' }).click()
+  }
+  await page.getByLabel('What it has').selectOption('categories')
+  await importLines('Ponds,With fish\nX,Too short\n')
+  await page.getByText('Line 3 name String should have at least 3 characters').waitFor()
+  await importLines('Ponds,With fish\n')
+  await page.getByText('1 line imported.').waitFor()
+  await page.getByRole('link', { name: 'Categories', exact: true }).click()
+  await page.getByRole('link', { name: 'Ponds', exact: true }).waitFor()
+})
+
 function start(): Promise<Service> {
   const flags = ['--host', '127.0.0.1', '--port', String(port), '--database', database, '--access-log', 'off']
   return startServer(['serve', ...flags])

@@ -22,7 +22,7 @@ export function addImport(
   const bodies = importBodies()
   const means = { loader: repositories.loader, hashPassword }
 
-  app.get('/admin/import', context => framed(context, importPage(visitorOf(context), null)))
+  app.get('/admin/import', context => framed(context, importPage(visitorOf(context), 'products', null)))
 
   app.post('/admin/import', context => {
     const visitor = visitorOf(context)
@@ -34,7 +34,8 @@ export function addImport(
       return catalog.budgets.bulkBodies.answering(request, async body => {
         const file = await fileIn(context, visitor, await body.bytes())
         const outcome = await importFile({ ...file, signal }, means, () => {})
-        return framed(context, importPage(visitor, outcome), outcome.imported > 0 ? 200 : 422)
+        const page = importPage(visitor, file.resource.stored.table, outcome)
+        return framed(context, page, outcome.imported > 0 ? 200 : 422)
       })
     }
     const query = searchParamsOf(context)
@@ -111,7 +112,7 @@ function resourceOf({ scope }: Visitor, list: string | null): BulkResource {
   return resource
 }
 
-function importPage(visitor: Visitor, outcome: Outcome | null): Framed {
+function importPage(visitor: Visitor, chosen: string, outcome: Outcome | null): Framed {
   const lists = BULK_RESOURCES.map(({ stored }) => stored.table).filter(
     table => table !== 'users' || visitor.scope !== 'write',
   )
@@ -130,7 +131,7 @@ function importPage(visitor: Visitor, outcome: Outcome | null): Framed {
               <label for="list">What it has</label>
               <select id="list" name="list">
                 {lists.map(table => (
-                  <option value={table} selected={table === 'products'}>
+                  <option value={table} selected={table === chosen}>
                     {table}
                   </option>
                 ))}

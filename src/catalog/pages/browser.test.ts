@@ -512,6 +512,18 @@ test('a double click deletes, or undoes, like a click, and a key that is held do
   expect((await cancelled).method()).toBe('GET')
 })
 
+test('the first Tab reaches the link that skips to the content, and on a phone the current section is in sight', async () => {
+  await using tab = await open('/admin/activity', PHONE)
+  const { page } = tab
+  const [link, navigation] = await Promise.all(
+    [page.getByRole('link', { name: 'Activity' }), page.getByRole('navigation')].map(one => one.boundingBox()),
+  )
+  expect((link?.x ?? 0) + (link?.width ?? 0)).toBeLessThanOrEqual((navigation?.x ?? 0) + (navigation?.width ?? 0))
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  expect(await page.evaluate('document.activeElement.id')).toBe('content')
+})
+
 test('the bar for selected rows does not cover what has the focus', async () => {
   await using tab = await open('/admin/?q=spade&sort=id', PHONE)
   const { page } = tab

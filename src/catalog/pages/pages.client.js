@@ -15,7 +15,9 @@ const INPUT_METHOD_KEY = 229
 
 const root = document.documentElement
 root.classList.add('has-scripts')
-document.querySelector('.top [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+// Not scrollIntoView: the first Tab would begin behind this link, past the one that skips to the content.
+const section = document.querySelector('.top [aria-current]')
+if (section) section.parentElement.scrollLeft = section.offsetLeft - section.parentElement.clientWidth / 2
 
 // Not the style: the policy allows none in attributes, and a text area has one once somebody has resized it.
 htmx.config.attributesToSettle = ['class']

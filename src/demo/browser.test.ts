@@ -396,12 +396,13 @@ test('a price that anyone changes changes in all tabs, glows, and is in the list
   expect(one.complaints()).toEqual([])
 })
 
-test('a review that somebody writes changes the stars in all tabs', async () => {
+test('a review that somebody writes changes the stars in all tabs, and the list of events says how many it gives', async () => {
   await using tab = await openShop()
   const item = tab.page.locator('#products li').nth(2)
   const before = await item.locator('.rating').textContent()
   const review = { product_id: Number(await item.getAttribute('data-id')), user_id: 1, rating: 1, comment: 'No' }
   await createClient(demo.address).reviews.create(review)
+  await tab.page.locator('#events .review', { hasText: '1 of 5 stars' }).waitFor()
   await until(async () => (await item.locator('.rating').textContent()) !== before)
 })
 

@@ -2,7 +2,7 @@
 
 import { NotFound } from '../client/index.js'
 import { element, elements, html } from './html.js'
-import { money, stars } from './tiles.js'
+import { given, money } from './tiles.js'
 
 const SHOWN = 30
 /** Reviews that come together are asked for together. */
@@ -104,7 +104,7 @@ async function askRatings(shop, page) {
   try {
     const { items } = await shop.products.list({ id: ids.slice(0, 100), fields: ['id', 'name', 'price', 'rating'] })
     remember(items)
-    for (const event of events) tell(event, event.data.product_id, stars(event.data.rating))
+    for (const event of events) tell(event, event.data.product_id, given(event.data.rating))
     page.rated(items)
   } catch {
     // The next event asks again.

@@ -5,7 +5,7 @@ import { element, elements, html } from './html.js'
 import { follow, remember } from './live.js'
 import { COUNTED, continueAt, shownLimit } from './more.js'
 import { recorded } from './requests.js'
-import { glow, rating, reviewsText, showPrice, stars } from './tiles.js'
+import { given, glow, rating, reviewsText, showPrice } from './tiles.js'
 
 const PAGE = 10
 const FAILED = 'The shop does not answer'
@@ -156,7 +156,7 @@ function add(page) {
       ({ rating, comment, user }) => html`
         <li>
           <img src="${user.avatar}" alt="" width="40" height="40">
-          <p><b dir="auto">${user.name}</b> ${stars(rating)}<span class="visually-hidden">${rating} of 5 stars</span></p>
+          <p><b dir="auto">${user.name}</b> ${given(rating)}</p>
           <p dir="auto">${comment}</p>
         </li>`,
     )}`,

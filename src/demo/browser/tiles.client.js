@@ -8,8 +8,13 @@ const usd = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' 
 
 export const money = price => usd.format(price)
 
-export function stars(average) {
+function stars(average) {
   return html`<svg class="stars" viewBox="0 0 100 20" aria-hidden="true"><rect width="100" height="20"/><rect class="full" width="${average * 20}" height="20"/></svg>`
+}
+
+/** The stars of a review. */
+export function given(rating) {
+  return html`${stars(rating)}<span class="visually-hidden">${rating} of 5 stars</span>`
 }
 
 export function reviewsText(count) {

@@ -290,12 +290,12 @@ test('a row that is edited stays so whatever is searched, and its keys do nothin
   expect(unexpected(tab).filter(complaint => !/status of 401|Status Error Code (401|200)/.test(complaint))).toEqual([])
 })
 
-test('the limit of a band of prices is a field, so it can be changed', async () => {
+test('the limit of a band of prices is a field that says what it limits, so it can be changed', async () => {
   await using tab = await open('/admin/?q=spade+4')
   const { page } = tab
   await page.getByRole('link', { name: /^25 to 50/ }).click()
   await page.waitForURL(/below_price=50/)
-  await page.getByLabel('below').fill('')
+  await page.getByRole('spinbutton', { name: 'Price below' }).fill('')
   await until(async () => !page.url().includes('below_price'))
   expect(new URL(page.url()).search).toBe('?q=spade+4&min_price=25')
   await page.getByLabel('Price from').fill('-5')

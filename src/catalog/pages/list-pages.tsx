@@ -72,7 +72,7 @@ async function productsPage({ products, categories }: ManagedLists, query: URLSe
           options={[['', 'All'], ...further, ...choices]}
           chosen={chosen.join()}
         />
-        <PriceLimit name="min_price" label="Price from" value={query.get('min_price')} />
+        <PriceLimit name="min_price" label="from" value={query.get('min_price')} />
         {/* A band of prices ends below the next one. */}
         {belowPrice && <PriceLimit name="below_price" label="below" value={belowPrice} />}
         {(maxPrice || !belowPrice) && <PriceLimit name="max_price" label="to" value={maxPrice} />}
@@ -247,8 +247,11 @@ interface PriceLimitProperties {
 function PriceLimit({ name, label, value }: PriceLimitProperties) {
   return (
     <label class="pair">
-      <span>{label}</span>
-      <input name={name} type="number" step="any" value={value ?? ''} />
+      <span>
+        {name === 'min_price' && 'Price '}
+        {label}
+      </span>
+      <input name={name} type="number" step="any" value={value ?? ''} aria-label={`Price ${label}`} />
     </label>
   )
 }

@@ -287,6 +287,22 @@ test('a list or table longer than the terminal shows each item once, even if a l
   }
 })
 
+test('a table of many columns fits the terminal: short cells take no more room than they need, and longer ones are wrapped', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada', { columns: 80 })
+  const row = (cells: readonly unknown[]) => `| ${cells.join(' | ')} |`
+  const months = Array.from({ length: 13 }, (_, month) => month + 1)
+  const table = [row(months), row(months.map(() => '-')), row(months.map(month => month + 20))].join('\n')
+  const sentences = [row(months), row(months.map(() => '-')), row(months.map(month => `about ${month}`))].join('\n')
+  session.type('Go\r')
+  const call = await place.model.nextCall()
+  await call.answer(`${table}\n\n${sentences}\n\nEnd.`)
+  await session.shows(/End\.\n\nada>$/)
+  const shown = lastTurn(session.screen()).split('\n')
+  expect(shown).toContain(months.map(month => month + 20).join(' │ '))
+  expect(shown.filter(line => line.includes('┼')).map(line => stringWidth(line))).toEqual([13 * 2 + 12 * 3, 80])
+})
+
 test('a line of code is shown whole, each word once, even if it is longer than the terminal is high', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada', { columns: 40, rows: 8 })

@@ -2,8 +2,8 @@ import { stringWidth } from 'bun'
 import { style } from './style.ts'
 import { wrapped } from './wrapping.ts'
 
-/** Minimum width of a column. */
-const COLUMN_MIN = 4
+/** The width down to which columns shrink: one wide character. */
+const COLUMN_MIN = 2
 
 /** Width between two columns. */
 const GAP = 3
@@ -19,7 +19,7 @@ export interface Cell {
 export function tableLines(rows: readonly (readonly Cell[])[], width: number): string[] {
   const columns = Math.max(0, ...rows.map(row => row.length))
   const natural = Array.from({ length: columns }, (_, column) =>
-    Math.max(COLUMN_MIN, ...rows.map(row => stringWidth(row[column]?.text ?? ''))),
+    Math.max(1, ...rows.map(row => stringWidth(row[column]?.text ?? ''))),
   )
   const widths = fitted(natural, width - GAP * (columns - 1))
   const [head = [], ...body] = rows
@@ -27,7 +27,7 @@ export function tableLines(rows: readonly (readonly Cell[])[], width: number): s
   return [...rowLines(head, widths, style.strong), rule, ...body.flatMap(row => rowLines(row, widths, text => text))]
 }
 
-/** Shrinks the widest column step by step until the table fits or all columns have the minimum width. */
+/** Shrinks the widest column step by step until the table fits or no column is wider than the minimum. */
 function fitted(natural: readonly number[], available: number): number[] {
   const widths = [...natural]
   for (let excess = sum(widths) - available; excess > 0; excess -= 1) {

@@ -103,6 +103,35 @@ test('the packed client works in a page of another origin, without a bundler and
   expect(visited).toEqual(VISITED)
 })
 
+test('in a page of another origin, too, a write that a proxy makes a GET of, by a 303, has not been done', async () => {
+  await using shop = await startShop('--cors-origins', '*')
+  await using site = await startSite(failure(404, 'Not Found'))
+  await using proxy = await startScriptedServer(({ method, path }) => response => {
+    const isPreflight = method === 'OPTIONS'
+    const allowed = isPreflight && {
+      'Access-Control-Allow-Methods': '*',
+      'Access-Control-Allow-Headers': 'content-type,prefer',
+    }
+    const headers = { 'Access-Control-Allow-Origin': '*', Location: shop.address + path, ...allowed }
+    response.writeHead(isPreflight ? 204 : 303, headers).end()
+  })
+  await using tab = await browser.openTab()
+  await tab.page.goto(site.address)
+  const outcomes = await tab.page.evaluate(`
+    (async () => {
+      const { createClient } = await import('/client/index.js')
+      const { products } = createClient('${shop.address}')
+      const { id } = await products.create({ name: 'Spade', description: 'Steel', price: 30 })
+      const redirected = createClient('${proxy.address}').products
+      const writes = [redirected.update(id, { name: 'Spade', description: 'Steel', price: 1 }), redirected.delete(id)]
+      const outcomes = await Promise.allSettled(writes)
+      return [...outcomes.map(({ reason }) => reason?.detail), (await products.get(id)).price]
+    })()
+  `)
+  const detail = expect.stringContaining('as a GET, so nothing was written')
+  expect(outcomes).toEqual([detail, detail, 30])
+})
+
 test('the packed client follows a feed in a page, with its own origin as address', async () => {
   const frame = (number: number) =>
     `event: product.deleted\nid: ${number}.a\ndata: {"id":"${number}.a","type":"product.deleted","data":{"id":${number}}}\n\n`

@@ -41,12 +41,13 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
   // Throws now if the address or the key can never be sent.
   const { origin, search, hash } = new URL(new Request(`${base}/`, { headers: always }).url)
   if (search || hash) throw new TypeError('the address has a query or fragment; leave it out')
-  // Another origin would be asked for its permission before each new URL, because of this header.
-  const isStrict = origin === (globalThis.location?.origin ?? origin)
+  const isOwn = origin === (globalThis.location?.origin ?? origin)
 
   return async (method, path, { query = {}, headers, body, isStream = false, firstLine = 0, ...limits } = {}) => {
     const { signal } = limits
     const url = base + path + searchOf(query)
+    // Because of this header, another origin is asked for its permission before each new URL. Before a write it is, anyway.
+    const isStrict = isOwn || method !== 'GET'
     const init = {
       method,
       headers: { ...always, ...(isStrict && { Prefer: 'handling=strict' }), ...headers },

@@ -292,7 +292,7 @@ test('every request asks for strict handling, and has the key', async () => {
   }
 })
 
-test('a page asks only its own origin for strict handling, because others would be asked before each new URL', async () => {
+test('to read, a page asks only its own origin for strict handling, because others would be asked before each new URL', async () => {
   const asked: unknown[] = []
   const fetch = async (_: string, { headers }: RequestInit) => {
     asked.push(headers)

@@ -390,7 +390,7 @@ function removed(item) {
   if (element.dataset.list) {
     // Its reviews are deleted with it.
     pending.clear()
-    location.assign(element.dataset.list)
+    location.assign(`${element.dataset.list}?deleted=1`)
     return
   }
   tell(`${element.dataset.name} is deleted.`)

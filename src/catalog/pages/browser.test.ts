@@ -125,6 +125,7 @@ test('typing searches at once and shows in the address, a row is edited in place
   await page.getByRole('link', { name: 'Edit Shovel 17' }).waitFor()
   expect((await api.get('/products/17')).body).toMatchObject({ name: 'Shovel 17', price: 12.5, description: 'Steel' })
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Edit')
+  expect(await page.locator('#told').textContent()).toBe('Saved.')
   await page.getByLabel('Search products').fill('')
   await until(async () => (await rows(page)) === 50)
   expect(await opensOtherTab(page.getByRole('link', { name: 'Show more' }))).toBe(true)

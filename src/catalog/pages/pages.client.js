@@ -225,6 +225,7 @@ document.addEventListener('htmx:afterSwap', ({ detail: { target, xhr, requestCon
     // htmx drops a further request of the old form, which has gone. It knows the new one only after this event.
     else if (elt.dataset.again && xhr.status === 200) setTimeout(() => document.getElementById('form').requestSubmit())
   }
+  if (elt.matches('.editing form') && xhr.status === 200) tell('Saved.')
   if (elt.matches('[data-filters]')) {
     showAddress(xhr.responseURL, null)
     tell(document.querySelector('[data-tell]')?.textContent ?? '')

@@ -11,6 +11,7 @@ import sqlite from './sqlite/catalog_0001.sql' with { type: 'text' }
 import sqliteRatings from './sqlite/catalog_0002_ratings.sql' with { type: 'text' }
 import sqliteSearch from './sqlite/catalog_0003_search.sql' with { type: 'text' }
 import sqliteWordPages from './sqlite/catalog_0004_word_pages.sql' with { type: 'text' }
+import sqliteTerms from './sqlite/catalog_0005_terms.sql' with { type: 'text' }
 
 export const catalogMigrations: Migrations = {
   part: 'catalog',
@@ -19,6 +20,7 @@ export const catalogMigrations: Migrations = {
     { name: 'catalog_0002_ratings', sql: sqliteRatings },
     { name: 'catalog_0003_search', sql: sqliteSearch },
     { name: 'catalog_0004_word_pages', sql: sqliteWordPages },
+    { name: 'catalog_0005_terms', sql: sqliteTerms },
   ],
   postgres: [
     { name: 'catalog_0001', sql: postgres },

@@ -35,6 +35,24 @@ onEachEngine('searches', api => {
     expect(await found(api, 'lphaspade')).toEqual([])
   })
 
+  test('a long beginning finds all words that begin so, however many there are', async () => {
+    const numbers = Array.from({ length: 70 }, (_, at) => String(at).padStart(2, '0'))
+    const many = await created(
+      api,
+      numbers.map(number => [`Copper omegapart${number}`, '']),
+    )
+    const [shortest, ofName] = await created(api, [
+      ['Brass', 'Has omegapart'],
+      ['Omegaparts, assorted', ''],
+      ['Brass', 'Has an omegapar and an omegaparu'],
+    ])
+    expect(await found(api, 'omegapart0')).toEqual(many.slice(0, 10))
+    expect(await found(api, 'omegapart6')).toEqual(many.slice(60, 70))
+    expect(await found(api, 'omegapart')).toEqual([ofName, ...many, shortest])
+    expect(await found(api, 'copper omegapart')).toEqual(many)
+    expect(await found(api, 'omegapartz')).toEqual([])
+  })
+
   test('accents, case and letters like ß do not matter', async () => {
     const [gruen, strasse, ligature, full] = await created(api, [
       ['Grüner Bêta-Tisch', 'Eiche'],

@@ -148,8 +148,10 @@ for (const engine of ENGINES) {
         )
         await using second = await EventFollower.at(shop.one.address, `/events?product_id=${next}`)
         const { productId, userId, reviewId } = await shelf(api)
+        await using first = await EventFollower.at(shop.one.address, `/events?product_id=${productId}`)
         expect(await api.create('/products/', sample.product)).toBe(next)
         await api.patch(`/reviews/${reviewId}`, sample.review(next, userId))
+        await api.send('/categories/', { method: 'POST', body: JSON.stringify(sample.category), headers: NDJSON })
         await api.put(`/products/${productId}`, sample.product)
         await api.send('/products/', { method: 'POST', body: JSON.stringify(sample.product), headers: NDJSON })
         await api.delete(`/users/${userId}`)
@@ -171,6 +173,9 @@ for (const engine of ENGINES) {
           'reviews.deleted',
           'product.deleted',
         ])
+        // A product loses the review that another one gets.
+        await first.count(4)
+        expect(first.types).toEqual(['review.updated', 'product.updated', 'products.imported', 'reviews.deleted'])
       })
 
       test('a poll answers with the next events, waits for the first, and always leads on', async () => {

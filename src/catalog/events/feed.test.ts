@@ -201,6 +201,21 @@ test('a feed that could not be started starts for the next follower', async () =
   await feed.stop()
 })
 
+test('a page that could not be read keeps no follower from the next one', async () => {
+  const [first, made] = [transaction(0), transaction(1)]
+  let isAway = false
+  const feed = feedOf([first], async () => {
+    if (isAway) throw new Error('the database is away')
+    return { transactions: [first, made], isEnd: true }
+  })
+  await feed.current()
+  isAway = true
+  await expect(feed.after(START)).rejects.toThrow('the database is away')
+  isAway = false
+  expect(await feed.after(START)).toMatchObject({ place: { position: 1 }, isEnd: true })
+  await feed.stop()
+})
+
 test('a change of a table that only a newer version of the program knows is no event', () => {
   const changes = ['orders', 'categories'].map(table => ({ table, id: 1, before: null, after: {} }))
   const events = eventsOf({ position: 1, tag: 1, time: 0, isLasting: true, changes })

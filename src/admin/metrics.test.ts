@@ -106,6 +106,8 @@ withEachEngine('the metrics of the catalog', engine => {
       expect(grown('stockroom_sqlite_commit_duration_seconds_count')).toBeGreaterThanOrEqual(1)
       expect(grown('stockroom_sqlite_commit_writes_sum')).toBeGreaterThanOrEqual(9)
       expect(value('stockroom_sqlite_commit_writes_count')).toBe(commits)
+      // The user was alone in its commit.
+      expect(grown('stockroom_sqlite_commit_writes_bucket', { le: '1' })).toBeGreaterThanOrEqual(1)
     } else {
       expect(grown('stockroom_postgres_statement_duration_seconds_count', { pool: 'writing' })).toBeGreaterThan(0)
       expect(grown('stockroom_postgres_statement_duration_seconds_count', { pool: 'reading' })).toBeGreaterThan(0)

@@ -11,7 +11,9 @@ const ENVIRONMENT = { ADMIN_PORT: '0' }
 
 withEachEngine('the metrics of the chat', engine => {
   test('show answers, listeners, tokens and how answers ended', async () => {
-    await using server = await startChatServer(engine, { environment: ENVIRONMENT })
+    // Some servers take the name of a file.
+    const environment = { ...ENVIRONMENT, CHAT_MODEL: String.raw`compatible:C:\new\"small".gguf` }
+    await using server = await startChatServer(engine, { environment })
     const { chat, model, service } = server
     const listener = await begin(server, 'one')
     const call = await model.nextCall()
@@ -31,7 +33,8 @@ withEachEngine('the metrics of the chat', engine => {
     await second.end()
     await until(async () => (await scrape(service)).value('stockroom_model_answers_total') === 2)
     const { value } = await scrape(service)
-    expect(value('stockroom_model_answers_total', { outcome: 'finished' })).toBe(1)
+    const named = String.raw`C:\\new\\\"small\".gguf`
+    expect(value('stockroom_model_answers_total', { outcome: 'finished', model: named })).toBe(1)
     expect(value('stockroom_model_answers_total', { outcome: 'stopped' })).toBe(1)
     expect(value('stockroom_model_tokens_total', { direction: 'input' })).toBeGreaterThan(0)
     expect(value('stockroom_model_tokens_total', { direction: 'output' })).toBeGreaterThan(0)

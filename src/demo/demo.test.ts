@@ -9,8 +9,9 @@ import { childrenOf } from '../../test/harness/process-tree.ts'
 import { type Service, startServer } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { until } from '../../test/harness/until.ts'
+import { finishApp } from '../server/app.ts'
 import { listen } from '../server/listen.ts'
-import type { App } from '../server/requests.ts'
+import type { App, Fetch } from '../server/requests.ts'
 import { routing } from '../server/routing.ts'
 import { forwardTo } from './forwarding.ts'
 import { openShop } from './opening.ts'
@@ -190,6 +191,27 @@ test('a poll at the API of the demo may wait for as long as one at the service',
   expect((await fetch(front.address)).status).toBe(200)
   // The longest wait, and time for its answer.
   expect(allowedSeconds).toBeGreaterThanOrEqual(90)
+})
+
+test('a client that leaves amid a poll at the API of the demo ends the one at the service', async () => {
+  const [asked, left] = [Promise.withResolvers<void>(), Promise.withResolvers<Response>()]
+  const poll: Fetch = ({ signal }, scope) => {
+    scope.allowIdle(200)
+    signal.addEventListener('abort', () => left.resolve(new Response()))
+    asked.resolve()
+    return left.promise
+  }
+  await using service = listen({ ...LOOPBACK, app: atRoot(poll) })
+  const app: App = new Hono(routing())
+  app.get('/', forwardTo(service.address))
+  finishApp(app)
+  await using front = listen({ ...LOOPBACK, app })
+  const leaving = new AbortController()
+  const polling = fetch(front.address, leaving).catch(() => null)
+  await asked.promise
+  leaving.abort()
+  await left.promise
+  expect(await polling).toBeNull()
 })
 
 test('HEAD at the API of the demo has the length of GET, or none if the answer is streamed', async () => {

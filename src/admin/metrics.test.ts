@@ -92,6 +92,7 @@ withEachEngine('the metrics of the catalog', engine => {
     await until(async () => {
       await api.get(`/categories/${id}`)
       const { value } = await scrape(service)
+      if (value('stockroom_event_loop_lag_seconds_count') < 2) return false
       return !isCached || (value('stockroom_cache_hits_total') > 0 && value('stockroom_cache_entries') > 0)
     })
     const { value } = await scrape(service)

@@ -1,5 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
+import { from } from '../../../test/harness/chat/chat-app.ts'
 import { startChatServer, startChatServerOn } from '../../../test/harness/chat/chat-server.ts'
 import { cookieOf, logIn } from '../../../test/harness/chat/login.ts'
 import { withEachEngine } from '../../../test/harness/contract.ts'
@@ -60,13 +61,25 @@ test('a limit on requests is told before a session is asked for', async () => {
   expect(statuses).toEqual([401, 401, 429])
 })
 
-test('the password may be in a file, and the ready line then prints no warning', async () => {
+test('the password may be in a file: the ready line then prints no warning, and the log tells when it is guessed', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'password')
   await Bun.write(file, `${PASSWORD}\n`)
-  await using server = await startChatServer(sqlite, { environment: { CHAT_PASSWORD_FILE: file } })
+  const environment = { CHAT_PASSWORD_FILE: file, TRUSTED_PROXIES: '1' }
+  await using server = await startChatServer(sqlite, { environment })
   expect(server.service.output()).not.toContain(OPEN)
   expect((await logIn(server.chat.address, PASSWORD)).status).toBe(303)
+  const guess = async (count: number, address: string) => {
+    for (let guesses = 0; guesses < count; guesses += 1) {
+      await logIn(server.chat.address, 'a wrong password', { headers: from(address) })
+    }
+  }
+  await guess(12, '203.0.113.7')
+  for (let network = 1; network <= 25; network += 1) await guess(1, `2001:db8:0:${network}::1`)
+  await server.service.stop()
+  const lines = server.service.errors().split('\n')
+  expect(lines.filter(line => line.includes('too many wrong passwords from 203.0.113.7'))).toHaveLength(1)
+  expect(lines.filter(line => line.includes('too many wrong passwords from all clients together'))).toHaveLength(1)
 })
 
 test('a password that is too short or cannot be typed is refused, and not repeated', async () => {

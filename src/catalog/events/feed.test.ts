@@ -201,6 +201,33 @@ test('a feed that could not be started starts for the next follower', async () =
   await feed.stop()
 })
 
+test('the log is read for as long as anybody follows, and again when somebody returns', async () => {
+  const first = transaction(0)
+  let reads = 0
+  const feed = feedOf([first], async () => {
+    reads += 1
+    return { transactions: [first], isEnd: true }
+  })
+  const readOn = async () => {
+    const before = reads
+    while (reads < before + 2) await turn()
+  }
+  using now = spyOn(systemClock, 'now')
+  {
+    await feed.current()
+    using _ = feed.listen(() => {})
+    now.mockReturnValue(systemClock.now() + 60_000)
+    await readOn()
+  }
+  now.mockReturnValue(systemClock.now() + 60_000)
+  // The last look may have begun.
+  for (let before = -1; before !== reads; await Bun.sleep(100)) before = reads
+  await feed.current()
+  using _ = feed.listen(() => {})
+  await readOn()
+  await feed.stop()
+})
+
 test('a page that could not be read keeps no follower from the next one', async () => {
   const [first, made] = [transaction(0), transaction(1)]
   let isAway = false

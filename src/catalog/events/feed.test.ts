@@ -215,7 +215,7 @@ test('the log is read for as long as anybody follows, and again when somebody re
   using now = spyOn(systemClock, 'now')
   {
     await feed.current()
-    using _ = feed.listen(() => {})
+    using _ = followerOf(feed, { key: '', passes: () => true })
     now.mockReturnValue(systemClock.now() + 60_000)
     await readOn()
   }
@@ -225,6 +225,24 @@ test('the log is read for as long as anybody follows, and again when somebody re
   await feed.current()
   using _ = feed.listen(() => {})
   await readOn()
+  await feed.stop()
+})
+
+test('a follower whose page cannot be read waits before it tries again', async () => {
+  const [first, last] = [transaction(0), transaction(1)]
+  let failures = 0
+  const feed = feedOf([first, last], async from => {
+    if (from === 1) return { transactions: [last], isEnd: true }
+    failures += 1
+    throw new Error('the database is away')
+  })
+  await feed.current()
+  using follower = followerOf(feed, { key: '', passes: () => true })
+  const bytes = follower.bytes()
+  await bytes.next()
+  void bytes.next()
+  for (let turns = 0; turns < 100; turns += 1) await turn()
+  expect(failures).toBeWithin(1, 10)
   await feed.stop()
 })
 

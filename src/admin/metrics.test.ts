@@ -162,6 +162,9 @@ describe('the port for operators', () => {
         expect([refused.status, refused.headers.get('Allow')], `${method} ${path}`).toEqual([405, 'GET, HEAD'])
       }
     }
+    const { headers } = await fetch(`${address}/metrics`)
+    expect(headers.get('Content-Type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+    expect(headers.get('Cache-Control')).toBe('no-store')
     expect(address).toContain('http://127.0.0.1:')
   })
 

@@ -422,6 +422,11 @@ test('a key may follow what it may read, and a revoked one no longer', async () 
   expect((await fetch(path)).status).toBe(401)
   expect((await fetch(`${path}?types=user`, { headers: bearer(shop.keys.write) })).status).toBe(403)
   expect((await fetch(`${path}?types=users.imported`, { headers: bearer(shop.keys.write) })).status).toBe(403)
+  {
+    await using _ = await EventFollower.at(shop.service.address, '/events', bearer(shop.keys.read))
+  }
+  // The service looks once a second for followers, until there are none.
+  await Bun.sleep(1_100)
   await using reader = await EventFollower.at(shop.service.address, '/events', bearer(shop.keys.read))
   await using owner = await EventFollower.at(shop.service.address, '/events?types=user', bearer(shop.keys.admin))
   await shelf(shop.api.admin)

@@ -113,6 +113,10 @@ test('a silent follower that catches up is told no place that is removed early f
   using _ = spyOn(systemClock, 'now').mockReturnValue(later)
   follower.checkTime()
   expect(new TextDecoder().decode((await next).value ?? undefined)).toBe(':\n\n')
+  // It is silent again only after some more time.
+  const further = bytes.next()
+  follower.checkTime()
+  expect(await Promise.race([further, turn('nothing')])).toBe('nothing')
   await feed.stop()
 })
 
@@ -198,6 +202,56 @@ test('a feed that could not be started starts for the next follower', async () =
   isAway = false
   await feed.current()
   expect(feed.end).toEqual(START)
+  await feed.stop()
+})
+
+test('a slow follower is told to read everything again, although further events have come since', async () => {
+  const [first, restored, made] = [transaction(0), { ...transaction(0), tag: 2 }, { ...transaction(1), tag: 2 }]
+  let log = [first]
+  const feed = new Feed({
+    begin: async () => {},
+    first: async () => log[0] ?? first,
+    last: async () => log.at(-1) ?? first,
+    read: async from => ({ transactions: log.filter(({ position }) => position >= from), isEnd: true }),
+    removeOld: async () => {},
+  })
+  await feed.current()
+  using follower = followerOf(feed, { key: '', passes: () => true })
+  const bytes = follower.bytes()
+  await bytes.next()
+  log = [restored]
+  await feed.current()
+  log = [restored, made]
+  await feed.current()
+  expect(new TextDecoder().decode((await bytes.next()).value ?? new Uint8Array())).toStartWith('event: reset\n')
+  await feed.stop()
+})
+
+test('a follower whose next events were removed before it has read them is told to read everything again', async () => {
+  const last = transaction(6)
+  const feed = feedOf([transaction(5), last], async from => ({ transactions: from === 6 ? [last] : [], isEnd: true }))
+  await feed.current()
+  using follower = followerOf(feed, { key: '', passes: () => true })
+  const bytes = follower.bytes()
+  await bytes.next()
+  const told = new TextDecoder().decode((await bytes.next()).value ?? new Uint8Array())
+  expect(told).toStartWith('event: reset\nid: 6.1\n')
+  expect(told).toContain('"reason":"expired"')
+  await feed.stop()
+})
+
+test('a follower whose next events are no longer in memory gets them from the database', async () => {
+  const log = Array.from({ length: 12_000 }, (_, position) => transaction(position))
+  const feed = feedOf([transaction(0)], async from => ({
+    transactions: log.slice(from, from + 1_000),
+    isEnd: from + 1_000 >= log.length,
+  }))
+  await feed.current()
+  using follower = followerOf(feed, { key: '', passes: () => true })
+  const bytes = follower.bytes()
+  await bytes.next()
+  const page = new TextDecoder().decode((await bytes.next()).value ?? new Uint8Array())
+  expect(page).toStartWith('event: category.created\nid: 1.1\n')
   await feed.stop()
 })
 

@@ -401,6 +401,11 @@ describe('on two processes', () => {
   test('HEAD is answered as GET, without a stream', async () => {
     const { status, headers } = await shop.api.send('/events', { method: 'HEAD' })
     expect([status, headers.get('Content-Type')]).toEqual([200, 'text/event-stream'])
+    // A poll does not wait either.
+    const lines = { Accept: 'application/x-ndjson' }
+    const now = (await shop.api.get('/events', lines)).headers.get('Link')?.match(/^<(.*)>/)?.[1]
+    const poll = await shop.api.send(`${now}&wait=60`, { method: 'HEAD', headers: lines })
+    expect([poll.status, poll.headers.get('Content-Type')]).toEqual([200, lines.Accept])
   })
 
   test('without CORS_ORIGINS, no page of another origin may read the stream or a poll', async () => {
@@ -429,10 +434,13 @@ test('a key may follow what it may read, and a revoked one no longer', async () 
   await Bun.sleep(1_100)
   await using reader = await EventFollower.at(shop.service.address, '/events', bearer(shop.keys.read))
   await using owner = await EventFollower.at(shop.service.address, '/events?types=user', bearer(shop.keys.admin))
+  // Like the reader's, but for the key.
+  await using all = await EventFollower.at(shop.service.address, '/events', bearer(shop.keys.admin))
   await shelf(shop.api.admin)
   await shop.api.admin.delete('/users/1')
   await reader.count(4)
   await owner.count(2)
+  await all.count(6)
   expect(reader.types).toEqual(['category.created', 'product.created', 'review.created', 'reviews.deleted'])
   expect(owner.types).toEqual(['user.created', 'user.deleted'])
   await revokeKey(shop.url, 'reader')

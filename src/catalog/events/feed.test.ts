@@ -9,7 +9,7 @@ import type { EventFilter } from './filter.ts'
 import { Follower } from './follower.ts'
 import { SharedFrames } from './frames.ts'
 import type { EventPlace } from './place.ts'
-import { pollResponse } from './poll.ts'
+import { type Poll, pollResponse } from './poll.ts'
 
 const EVENTS = 1_000
 const FILTERS = 100
@@ -148,11 +148,7 @@ test('a poll that waits is not sent away when a transaction without changes that
     return { transactions: log.filter(({ position }) => position >= from), isEnd: true }
   })
   await feed.current()
-  const poll = pollResponse(feed, 'http://localhost/events', {
-    start: { place: START, isResumed: true, reset: null },
-    filter: { key: '', passes: () => true },
-    ...{ limit: 10, waitMs: 60_000, signal: new AbortController().signal },
-  })
+  const poll = waitingPoll(feed)
   while (!reads.includes(1)) await turn()
   log = [...log, transaction(2, false)]
   while (!reads.includes(2)) await turn()
@@ -161,6 +157,49 @@ test('a poll that waits is not sent away when a transaction without changes that
   expect(JSON.parse(await answered.text())).toMatchObject({ type: 'category.created', id: '3.1' })
   expect(answered.headers.get('Link')).toBe('</events?since=3.1>; rel="next"')
   await feed.stop()
+})
+
+test('a poll that waits is answered when its client leaves, and when the process stops', async () => {
+  const first = transaction(0)
+  const feed = feedOf([first], async () => ({ transactions: [first], isEnd: true }))
+  await feed.current()
+  const leaving = new AbortController()
+  const polls = [waitingPoll(feed, { signal: leaving.signal }), waitingPoll(feed)] as const
+  // Until both wait.
+  for (let turns = 0; turns < 20; turns += 1) await turn()
+  leaving.abort()
+  expect((await polls[0]).headers.get('Link')).toBe('</events?since=0.1>; rel="next"')
+  expect(await Promise.race([polls[1], turn('waits')])).toBe('waits')
+  await feed.stop()
+  expect(await (await polls[1]).text()).toBe('')
+})
+
+test('a poll does not wait for an event that came while it was reading', async () => {
+  const [first, made] = [transaction(0), transaction(1)]
+  let isPolling = false
+  const feed = feedOf([first], async from => {
+    const isTooEarly = isPolling
+    isPolling = false
+    if (isTooEarly) return { transactions: [first], isEnd: true }
+    return { transactions: [first, made].slice(from), isEnd: true }
+  })
+  await feed.current()
+  isPolling = true
+  const answered = await waitingPoll(feed)
+  expect(JSON.parse(await answered.text())).toMatchObject({ id: '1.1' })
+  await feed.stop()
+})
+
+test('a poll whose filter leaves everything out reads a few pages, and leads on from there', async () => {
+  let reads = 0
+  const feed = feedOf([transaction(0)], async from => {
+    reads += 1
+    return { transactions: [transaction(from), transaction(from + 1)], isEnd: reads === 1_000 }
+  })
+  const answered = await waitingPoll(feed, { waitMs: 0, filter: { key: '', passes: () => false } })
+  expect(await answered.text()).toBe('')
+  expect(answered.headers.get('Link')).toBe(`</events?since=${reads}.1>; rel="next"`)
+  expect(reads).toBeLessThan(100)
 })
 
 test('followers are told at once of what was read before the database went away', async () => {
@@ -351,6 +390,16 @@ function feedOf(
 ): Feed {
   const [begin, removeOld] = [async () => {}, async () => {}]
   return new Feed({ begin, first: async () => first, last: async () => last, read, removeOld })
+}
+
+/** A poll from the start, which waits for a minute by default. */
+function waitingPoll(feed: Feed, options: Partial<Poll> = {}): Promise<Response> {
+  return pollResponse(feed, 'http://localhost/events', {
+    start: { place: START, isResumed: true, reset: null },
+    filter: { key: '', passes: () => true },
+    ...{ limit: 10, waitMs: 60_000, signal: new AbortController().signal },
+    ...options,
+  })
 }
 
 function followerOf(feed: Feed, filter: EventFilter): Follower {

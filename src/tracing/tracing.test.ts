@@ -91,7 +91,8 @@ test('the sampler decides which traces are exported', async () => {
   expect(await exportedWith({ OTEL_TRACES_SAMPLER: 'parentbased_always_off' }, [SAMPLED, {}])).toEqual([true, false])
   const none = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' }
   expect(await exportedWith(none, [SAMPLED, {}])).toEqual([true, false])
-  expect(await exportedWith({ OTEL_SDK_DISABLED: 'true' }, [SAMPLED])).toEqual([false])
+  expect(await exportedWith({ OTEL_SDK_DISABLED: 'True' }, [SAMPLED])).toEqual([false])
+  expect(await exportedWith({ OTEL_TRACES_EXPORTER: 'none' }, [SAMPLED])).toEqual([false])
 })
 
 test('a collector that is down, refuses or never answers disturbs no request, and the log says that spans were lost', async () => {

@@ -98,7 +98,7 @@ test('a key with the scope opens the pages until it is revoked, and another key 
   expect(refused.headers.get('WWW-Authenticate')).toBe('Bearer realm="office"')
   expect(await refused.text()).toContain('That is not an access key with the scope write.')
   const forbidden = await office.get('/office/', { headers: bearer(reader) })
-  expect(forbidden.status).toBe(403)
+  expect([forbidden.status, forbidden.headers.get('Cache-Control')]).toEqual([403, 'no-store'])
   expect(forbidden.headers.get('WWW-Authenticate')).toContain('realm="office", error="insufficient_scope"')
   // With blanks that were copied along.
   const response = await office.logIn(` ${office.createKey('admin')} `)

@@ -60,6 +60,7 @@ withEachEngine('a chat with a password', engine => {
     for (const [path, request] of requests) {
       const { status, headers, text } = await app.chat.get(path, request)
       expect({ path, status, text }).toEqual({ path, status: 401, text: '{"detail":"Log in first"}' })
+      expect(headers.get('Cache-Control')).toBe('no-store')
       expect(headers.get('WWW-Authenticate')).toBe('Bearer realm="chat"')
     }
     const { status, headers } = await app.chat.get('/chat/next', {
@@ -186,7 +187,12 @@ withEachEngine('a chat with a password', engine => {
       statuses.push(response.status)
     }
     expect(statuses).toEqual([...Array(TOTAL_ATTEMPTS_MAX).fill(401), ...Array(40 - TOTAL_ATTEMPTS_MAX).fill(429)])
-    expect((await logIn(guessed.chat.address, PASSWORD, { headers: from('203.0.113.8') })).status).toBe(429)
+    const refused = await logIn(guessed.chat.address, PASSWORD, {
+      fields: { user_prompt: 'What I have typed' },
+      headers: from('203.0.113.8'),
+    })
+    expect([refused.status, refused.headers.get('Cache-Control')]).toEqual([429, 'no-store'])
+    expect(await refused.text()).toContain('What I have typed')
   })
 
   test('the log-in leads nowhere but into the chat', async () => {

@@ -27,7 +27,10 @@ type Shop = AsyncDisposable & { readonly url: string }
 
 const TEXTS = ['', 'plain', ' a, "b"\r\nc\n', 'Grün 🌱', '=1+1', '\t\\N;', '\u2028\u0001', 'null']
 const PRICES = [0.1 + 0.2, 1e-7, 5, 1e21, 134.5]
-const FORMATS = ['ndjson', 'csv'] as const
+const FORMATS = [
+  { format: 'ndjson', flags: [] },
+  { format: 'csv', flags: ['--password-hashes'] },
+] as const
 
 /** Enough for many writes during an export. */
 const PRODUCTS = 10_000
@@ -88,16 +91,15 @@ describe.each(ENGINES)('on $name', engine => {
   })
   afterAll(() => shop[Symbol.asyncDispose]())
 
-  for (const format of FORMATS) {
+  for (const { format, flags } of FORMATS) {
     test(`an export as ${format} that is imported elsewhere is exported the same, byte for byte`, async () => {
       using folder = temporaryFolder()
-      for (const other of ENGINES) {
-        const flags = ['--format', format, ...(other === engine ? [] : ['--password-hashes'])]
+      for (const other of ENGINES.filter(one => one !== engine)) {
         const [first, second] = [join(folder.path, `to ${other.name}`), join(folder.path, `from ${other.name}`)]
-        await exported(shop.url, first, flags)
+        await exported(shop.url, first, ['--format', format, ...flags])
         await using copy = await other.freshDatabase()
         await importedInto(copy.url, first)
-        await exported(copy.url, second, flags)
+        await exported(copy.url, second, ['--format', format, ...flags])
         expect(contentsOf(second), other.name).toEqual(contentsOf(first))
       }
     })

@@ -240,12 +240,10 @@ for (const engine of ENGINES) {
       expect(unknown).toStartWith('$argon2id$')
       expect(await engine.everything(database.url)).not.toContain('a secret')
       const without = USER.replace(',"password":"a secret"', '')
-      expect((await imported(database.url, { 'users.ndjson': without })).errors).toStartWith(
-        'users.ndjson:1: password: Field required\n',
-      )
       const plain = withHash.replace(hash, 'a secret')
-      expect((await imported(database.url, { 'users.ndjson': plain })).errors).toStartWith(
-        'users.ndjson:1: password_hash: Value error, not a hash of argon2 or bcrypt\n',
+      expect((await imported(database.url, { 'users.ndjson': without + plain })).errors).toStartWith(
+        'users.ndjson:1: password: Field required\n' +
+          'users.ndjson:2: password_hash: Value error, not a hash of argon2 or bcrypt\n',
       )
     })
   })
@@ -255,8 +253,8 @@ test('an import that Ctrl-C comes too late for says what it has stored', async (
   await using database = await sqlite.freshDatabase()
   using folder = temporaryFolder()
   // More than 64 MiB, which take a while to be copied into the file after the commit.
-  const line = PRODUCT.replace('Steel', 'x'.repeat(700))
-  await Bun.write(join(folder.path, 'products.ndjson'), line.repeat(100_000))
+  const line = PRODUCT.replace('Steel', 'x'.repeat(700_000))
+  await Bun.write(join(folder.path, 'products.ndjson'), line.repeat(100))
   const child = spawn(commandLine(['import', '--database', database.url, join(folder.path, 'products.ndjson')], {}), {
     ...surroundingsOf({}),
     stdout: 'pipe',
@@ -268,7 +266,7 @@ test('an import that Ctrl-C comes too late for says what it has stored', async (
   await until(async () => Number((await sqlite.read<{ count: number }>(database.url, rows))[0]?.count) > 0)
   child.kill('SIGINT')
   await child.exited
-  expect(await new Response(child.stdout).text()).toBe('Imported 100000 products\n')
+  expect(await new Response(child.stdout).text()).toBe('Imported 100 products\n')
   expect(await new Response(child.stderr).text()).not.toContain('nothing was imported')
 })
 

@@ -263,12 +263,12 @@ test('the demo says what it serves, stops with status 0, and leaves nothing behi
   expect(existsSync(real)).toBe(false)
 })
 
+// The last test: it ends the demo of all others.
 test('if its catalog service dies, the demo says so and ends with status 1', async () => {
-  await using service = await startServer(['demo', '--host', '127.0.0.1', '--port', '0'])
-  const [catalog = 0] = childrenOf(service.processId)
+  const [catalog = 0] = childrenOf(demo.processId)
   process.kill(catalog, 'SIGKILL')
-  await until(() => service.errors().includes('the store catalog of the demo has ended'))
-  expect(await service.stop()).toBe(1)
+  await until(() => demo.errors().includes('the store catalog of the demo has ended'))
+  expect(await demo.stop()).toBe(1)
 })
 
 async function structuredData(id = 0) {

@@ -17,7 +17,7 @@ const FLAGS = ['--access-log', 'off']
 const READS = 3
 
 /** Rows that a standby must replay after a crash, with about 250 bytes of log each. */
-const ROWS_TO_REPLAY = 400_000
+const ROWS_TO_REPLAY = 100_000
 
 test('what a node cached before a crash of PostgreSQL is not answered after it', async () => {
   // The log of what is not committed stays in memory, so that its transaction's number is given again after the crash.

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { idsOf, nextOf } from '../../../test/harness/catalog/list-pages.ts'
-import { client } from '../../../test/harness/client.ts'
+import { type Client, client } from '../../../test/harness/client.ts'
 import { freePort } from '../../../test/harness/free-port.ts'
 import { type Certificate, makeCertificate, opensslPath } from '../../../test/harness/postgres/certificate.ts'
-import { connected, createDatabase } from '../../../test/harness/postgres/database.ts'
+import { connected, createDatabase, type TestDatabase } from '../../../test/harness/postgres/database.ts'
 import { openedDatabase } from '../../../test/harness/postgres/opened.ts'
 import { runAsDatabaseUser } from '../../../test/harness/postgres/programs.ts'
 import { PostgresServer } from '../../../test/harness/postgres/server.ts'
@@ -31,15 +31,59 @@ beforeAll(async () => {
 })
 afterAll(() => open.disposeAsync())
 
-test('the connections of a service show its name in the database', async () => {
-  await using database = await createDatabase(server.url())
-  await using service = await startService(database.url, { flags: FLAGS })
-  await client(() => service.address).create('/products/', sample.product)
-  const names = await server.ask<{ name: string }>(
-    sql => sql`SELECT DISTINCT application_name AS name FROM pg_stat_activity WHERE datname = ${database.name}`,
-  )
-  for (const { name } of names) expect(name).toStartWith('stockroom')
-  expect(names.length).toBeGreaterThan(0)
+describe('a service on a database with settings of its own', () => {
+  const settings = { extra_float_digits: '0', idle_session_timeout: '100ms', log_statement: 'all' }
+  let database: TestDatabase
+  let api: Client
+
+  beforeAll(async () => {
+    database = open.use(await createDatabase(server.url()))
+    for (const [name, value] of Object.entries(settings)) {
+      await server.ask(sql => sql.unsafe(`ALTER DATABASE ${database.name} SET ${name} = '${value}'`))
+    }
+    const service = open.use(await startService(database.url, { flags: [...FLAGS, '--cache-bytes', '0'] }))
+    api = client(() => service.address)
+  })
+
+  test('the connections show the name of the program', async () => {
+    await api.create('/products/', sample.product)
+    const names = await server.ask<{ name: string }>(
+      sql => sql`SELECT DISTINCT application_name AS name FROM pg_stat_activity WHERE datname = ${database.name}`,
+    )
+    for (const { name } of names) expect(name).toStartWith('stockroom')
+    expect(names.length).toBeGreaterThan(0)
+  })
+
+  test('pages by price follow one another, although numbers are shown with fewer digits', async () => {
+    const ids = [
+      await api.create('/products/', { ...sample.product, price: 0.1 + 0.2 }),
+      await api.create('/products/', { ...sample.product, price: 0.4 }),
+    ]
+    const first = await api.get('/products/?sort=price&limit=1')
+    const second = await api.get(nextOf(first) ?? '')
+    expect([...idsOf(first), ...idsOf(second)]).toEqual(ids)
+  })
+
+  test('connections stay open, although idle ones are ended', async () => {
+    await api.create('/products/', sample.product)
+    const connections = () =>
+      server.ask<{ pid: number }>(
+        sql => sql`SELECT pid FROM pg_stat_activity WHERE datname = ${database.name} ORDER BY pid`,
+      )
+    const before = await connections()
+    await server.ask(sql => sql`SELECT pg_sleep(0.3)::text`)
+    expect(before).not.toEqual([])
+    expect(await connections()).toEqual(expect.arrayContaining(before))
+  })
+
+  test('pages of all lengths are read by the same prepared statement', async () => {
+    const before = server.log().length
+    for (let count = 0; count < 5; count += 1) await api.create('/products/', sample.product)
+    for (const limit of [2, 3, 4, 5]) expect((await api.get(`/products/?limit=${limit}`)).body).toHaveLength(limit)
+    const logged = server.log().slice(before)
+    const executed = Array.from(logged.matchAll(/ execute [^ ]+: (.*?)\n\d{4}-/gs), ([, sql = '']) => sql)
+    expect(new Set(executed.filter(sql => sql.includes('owners AS MATERIALIZED')))).toHaveProperty('size', 1)
+  })
 })
 
 test('a name in the address becomes the name of the connections', async () => {
@@ -51,20 +95,6 @@ test('a name in the address becomes the name of the connections', async () => {
   )
   expect(names).toHaveLength(1)
   expect(names[0]).toEqual({ name: 'shop +7' })
-})
-
-test('pages by price follow one another also in a database that is set to show numbers with fewer digits', async () => {
-  await using database = await createDatabase(server.url())
-  await server.ask(sql => sql.unsafe(`ALTER DATABASE ${database.name} SET extra_float_digits = 0`))
-  await using service = await startService(database.url, { flags: [...FLAGS, '--cache-bytes', '0'] })
-  const api = client(() => service.address)
-  const ids = [
-    await api.create('/products/', { ...sample.product, price: 0.1 + 0.2 }),
-    await api.create('/products/', { ...sample.product, price: 0.4 }),
-  ]
-  const first = await api.get('/products/?sort=price&limit=1')
-  const second = await api.get(nextOf(first) ?? '')
-  expect([...idsOf(first), ...idsOf(second)]).toEqual(ids)
 })
 
 test('connections have limits and an isolation level of their own, whatever a database has by default', async () => {
@@ -81,21 +111,6 @@ test('connections have limits and an isolation level of their own, whatever a da
   await using opened = await openedDatabase(database.url)
   const sql = `SELECT ${Object.keys(own).map(name => `current_setting('${name}') AS ${name}`)}`
   expect([await opened.readPrimary(sql), await opened.write(sql)]).toEqual([[own], [own]])
-})
-
-test('connections stay open also in a database that ends idle ones', async () => {
-  await using database = await createDatabase(server.url())
-  await server.ask(sql => sql.unsafe(`ALTER DATABASE ${database.name} SET idle_session_timeout = '100ms'`))
-  await using service = await startService(database.url, { flags: FLAGS })
-  await client(() => service.address).create('/products/', sample.product)
-  const connections = () =>
-    server.ask<{ pid: number }>(
-      sql => sql`SELECT pid FROM pg_stat_activity WHERE datname = ${database.name} ORDER BY pid`,
-    )
-  const before = await connections()
-  await server.ask(sql => sql`SELECT pg_sleep(0.3)::text`)
-  expect(before).not.toEqual([])
-  expect(await connections()).toEqual(expect.arrayContaining(before))
 })
 
 test('an export takes as long as it needs also in a database that ends long transactions', async () => {
@@ -115,17 +130,6 @@ test('an export takes as long as it needs also in a database that ends long tran
   await sql`COMMIT`
   const { status, output } = await exported
   expect({ status, lines: output.trim().split('\n').length }).toEqual({ status: 0, lines: 3 })
-})
-
-test('pages of all lengths are read by the same prepared statement', async () => {
-  await using database = await createDatabase(server.url())
-  await server.ask(sql => sql.unsafe(`ALTER DATABASE ${database.name} SET log_statement = 'all'`))
-  await using service = await startService(database.url, { flags: [...FLAGS, '--cache-bytes', '0'] })
-  const api = client(() => service.address)
-  for (let count = 0; count < 5; count += 1) await api.create('/products/', sample.product)
-  for (const limit of [2, 3, 4, 5]) expect((await api.get(`/products/?limit=${limit}`)).body).toHaveLength(limit)
-  const executed = Array.from(server.log().matchAll(/ execute [^ ]+: (.*?)\n\d{4}-/gs), ([, sql = '']) => sql)
-  expect(new Set(executed.filter(sql => sql.includes('owners AS MATERIALIZED')))).toHaveProperty('size', 1)
 })
 
 test('a wrong password, user or database is reported in one line without the password', async () => {

@@ -19,7 +19,7 @@ const NODES = 3
 const NODES_AT_ONCE = 5
 
 /** Clients that change the same few things at once. */
-const STORM = 60
+const STORM = 24
 
 /** How often two clients meet at the same row. `npm run torture` repeats it for longer. */
 const MEETINGS = 10

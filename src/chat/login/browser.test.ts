@@ -41,15 +41,6 @@ test('a user logs in, asks, and logs out, which leaves nothing to the next one; 
   expect(unexpected).toEqual([])
 })
 
-test('after a log-in, the user is where a link led', async () => {
-  await using tab = await place.browser.openTab()
-  const { page } = tab
-  await page.goto(`${place.server.chat.address}/chat/no-such-turn`)
-  await logInAt(page, PASSWORD)
-  await page.getByText('This chat is no longer available.').waitFor()
-  expect(page.url()).toBe(`${place.server.chat.address}/chat/no-such-turn`)
-})
-
 test('if the session ends, a prompt goes to the log-in page, says why, and comes back into its form', async () => {
   await using tab = await place.browser.openTab()
   const { page } = tab
@@ -171,8 +162,9 @@ test('a page that is loaded again after the end of the session leads to the log-
   expect(await page.getByRole('status').allTextContents()).toEqual([])
 })
 
-test('a link on another site opens the chat at once if there is a session, otherwise the log-in page', async () => {
-  await using site = otherSite(`${place.server.chat.address}/chat/no-such-turn`)
+test('a link on another site opens the chat at once if there is a session, otherwise the log-in page, which leads to where the link led', async () => {
+  const linked = `${place.server.chat.address}/chat/no-such-turn`
+  await using site = otherSite(linked)
   await using tab = await place.browser.openTab()
   const { page } = tab
   await page.goto(site.address)
@@ -181,10 +173,11 @@ test('a link on another site opens the chat at once if there is a session, other
   expect(await page.getByRole('status').count()).toBe(0)
   await logInAt(page, PASSWORD)
   await page.getByText('This chat is no longer available.').waitFor()
+  expect(page.url()).toBe(linked)
   await page.goto(site.address)
   await page.getByRole('link').click()
   await page.getByText('This chat is no longer available.').waitFor()
-  expect(page.url()).toBe(`${place.server.chat.address}/chat/no-such-turn`)
+  expect(page.url()).toBe(linked)
 })
 
 test('behind a proxy that speaks https, the cookie is secure and opens the chat', async () => {

@@ -5,7 +5,8 @@ import { type CommandLine, optional, readCommandLine, type Setting } from '../sr
 import { OperatorError, SettingError } from '../src/program/operator-error.ts'
 import { runBunTest, summary } from './harness/bun-test.ts'
 import { HISTORY_VARIABLE, TORTURE_VARIABLE } from './harness/campaign.ts'
-import { SHARED_SERVER_VARIABLE, startSharedServer } from './harness/postgres/shared-server.ts'
+import { SHARED_SERVER_VARIABLE } from './harness/postgres/database.ts'
+import { startSharedServer } from './harness/postgres/shared-server.ts'
 
 const USAGE = 'usage: npm run torture -- [--minutes N] [--history FOLDER] [WORD ...]'
 

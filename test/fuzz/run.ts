@@ -1,7 +1,8 @@
 import { type CommandLine, readCommandLine, type Setting, wholeNumber } from '../../src/program/config.ts'
 import { OperatorError, SettingError } from '../../src/program/operator-error.ts'
 import { ENGINES, type Engine } from '../harness/engines.ts'
-import { SHARED_SERVER_VARIABLE, startSharedServer } from '../harness/postgres/shared-server.ts'
+import { SHARED_SERVER_VARIABLE } from '../harness/postgres/database.ts'
+import { startSharedServer } from '../harness/postgres/shared-server.ts'
 import { startService } from '../harness/service.ts'
 import { fuzzCatalog } from './catalog.ts'
 

@@ -3,6 +3,12 @@ import { SQL } from 'bun'
 // Bun lets some variables of libpq, such as PGDATABASE, win over an address.
 for (const name of Object.keys(process.env)) if (name.startsWith('PG')) delete process.env[name]
 
+/** The variable in which `npm test` passes the address of its shared server. */
+export const SHARED_SERVER_VARIABLE = 'STOCKROOM_TEST_POSTGRES'
+
+/** A connection to the shared server, which no test stops. It stays open: to open two for each database costs as much as the database. */
+let toSharedServer: SQL | null = null
+
 export interface TestDatabase extends AsyncDisposable {
   readonly name: string
   readonly url: string
@@ -11,7 +17,8 @@ export interface TestDatabase extends AsyncDisposable {
 /** Creates an empty database on the same server. Disposing of it drops it, even if it is still in use. */
 export async function createDatabase(serverUrl: string): Promise<TestDatabase> {
   const name = `test_${crypto.randomUUID().replaceAll('-', '')}`
-  await using sql = connected(serverUrl)
+  await using opened = administrator(serverUrl)
+  const { sql } = opened
   const [{ fsync }] = await sql`SHOW fsync`
   // Files are copied faster than they are written to the log, unless each has to reach the disk.
   const strategy = fsync === 'off' ? 'file_copy' : 'wal_log'
@@ -23,8 +30,8 @@ export async function createDatabase(serverUrl: string): Promise<TestDatabase> {
     name,
     url: url.href,
     [Symbol.asyncDispose]: async () => {
-      await using sql = connected(serverUrl)
-      await sql.unsafe(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+      await using opened = administrator(serverUrl)
+      await opened.sql.unsafe(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
     },
   }
 }
@@ -32,4 +39,13 @@ export async function createDatabase(serverUrl: string): Promise<TestDatabase> {
 /** One connection, to inspect or change a database beside the service. */
 export function connected(url: string): SQL {
   return new SQL(url, { max: 1, connection: { application_name: 'test' } })
+}
+
+function administrator(serverUrl: string): AsyncDisposable & { readonly sql: SQL } {
+  if (serverUrl === process.env[SHARED_SERVER_VARIABLE]) {
+    toSharedServer ??= connected(serverUrl)
+    return { sql: toSharedServer, [Symbol.asyncDispose]: async () => {} }
+  }
+  const sql = connected(serverUrl)
+  return { sql, [Symbol.asyncDispose]: () => sql.close() }
 }

@@ -1,7 +1,5 @@
+import { SHARED_SERVER_VARIABLE } from './database.ts'
 import { PostgresServer } from './server.ts'
-
-/** The variable in which `npm test` passes the address of its shared server. */
-export const SHARED_SERVER_VARIABLE = 'STOCKROOM_TEST_POSTGRES'
 
 /** Enough for the services of all test files that run at the same time. */
 const CONNECTIONS = '500'

@@ -24,12 +24,13 @@ import { until } from '../../test/harness/until.ts'
 setDefaultTimeout(120_000)
 
 const REQUESTS = 'stockroom_http_requests_total'
+const CONNECTIONS = 3
 
 /** A service for all tests of a `describe`. */
 function sharedShop(engine: Engine, flags: readonly string[]): () => ServedShop {
   let shop: ServedShop
   beforeAll(async () => {
-    shop = await startShopOn(engine, { flags })
+    shop = await startShopOn(engine, { flags, environment: { DATABASE_CONNECTIONS: String(CONNECTIONS) } })
   })
   afterAll(() => shop[Symbol.asyncDispose]())
   return () => shop
@@ -113,7 +114,7 @@ withEachEngine('the metrics of the catalog', engine => {
       expect(grown('stockroom_postgres_statement_duration_seconds_count', { pool: 'writing' })).toBeGreaterThan(0)
       expect(grown('stockroom_postgres_statement_duration_seconds_count', { pool: 'reading' })).toBeGreaterThan(0)
       expect(grown('stockroom_postgres_batch_size_sum')).toBeGreaterThanOrEqual(9)
-      expect(value('stockroom_postgres_connections_max', { pool: 'reading' })).toBe(4)
+      expect(value('stockroom_postgres_connections_max', { pool: 'reading' })).toBe(CONNECTIONS)
     }
   })
 

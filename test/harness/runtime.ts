@@ -12,9 +12,12 @@ const SHORT_LIVED = {
   BUN_GC_TIMER_DISABLE: '1',
 }
 
+/** Half as many as by default: a service opens them when it starts, and each is a process of PostgreSQL that lives as briefly. */
+const FEW_CONNECTIONS = { DATABASE_CONNECTIONS: '2' }
+
 /** Settings for programs that tests start. Those of `npm run torture` run as in production. */
 export const ofPrograms: Readonly<Record<string, string>> =
-  process.env[TORTURE_VARIABLE] === undefined ? SHORT_LIVED : {}
+  process.env[TORTURE_VARIABLE] === undefined ? { ...SHORT_LIVED, ...FEW_CONNECTIONS } : {}
 
 /** Settings for the processes that run tests: some functions of the tools are worth compiling, and memory is soon used again. */
 export const OF_TESTS = {

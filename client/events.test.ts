@@ -58,6 +58,7 @@ test('without a stored id, nothing is sent as one', async () => {
   await using feed = await startFeed(streamed(READY))
   await first(1, feed, { since: null })
   await first(1, feed, { since: undefined })
+  expect(follow(feed, { since: null }).position).toBeUndefined()
   expect(pathsOf(feed)).toEqual(['/events', '/events'])
 })
 
@@ -184,6 +185,12 @@ test('a signal ends the loop also if it comes when the connection is lost', asyn
   expect(await Promise.race([seen, Bun.sleep(4_000)])).toEqual(['ready'])
 })
 
+test('with a signal that has ended everything before, nothing is asked', async () => {
+  await using feed = await startFeed(streamed(READY))
+  expect(await Array.fromAsync(follow(feed, { signal: AbortSignal.abort() }))).toEqual([])
+  expect(feed.asked).toEqual([])
+})
+
 test('a signal also stops the events that have arrived already', async () => {
   await using feed = await startFeed(streamed([READY, change(1), change(2)].join('')))
   const leaving = new AbortController()
@@ -229,6 +236,8 @@ test('a first connection that fails is reported, after the retries of any reques
   expect(await failureOf(refusing)).toMatchObject({ name: 'Unauthorized', status: 403 })
   await using off = await startFeed(failure(404, 'Not Found'))
   expect(await failureOf(off)).toMatchObject({ name: 'NotFound', resource: null })
+  await using odd = await startFeed(answer(READY, { 'Content-Type': 'text/event-stream' }, 403))
+  expect(await failureOf(odd)).toMatchObject({ name: 'Unauthorized', status: 403 })
   await using broken = await startFeed(cut)
   expect(await failureOf(broken, { retries: 2 })).toMatchObject({ name: 'Unavailable', status: undefined })
   expect(broken.asked).toHaveLength(3)
@@ -280,14 +289,57 @@ test('an answer of another server, JSON or not, fails the first connection, and 
   }
 })
 
-test('a client waits before it connects again, as long as the server says', async () => {
-  const times: number[] = []
-  await using feed = await startFeed(async (response, asked) => {
-    times.push(performance.now())
-    await streamed('retry: 600\n\n', frame('ready', '0.a', {}), change(times.length), CUT)(response, asked)
-  })
-  await first(3, feed)
-  expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(290)
+test('a client waits before it connects again, as long as the server says, but at most a minute, and longer after each failure', async () => {
+  const waits: number[] = []
+  const { setTimeout } = globalThis
+  const timers = spyOn(globalThis, 'setTimeout').mockImplementation(((run: () => void, ms: number) => {
+    // Not the limits of a call and of silence.
+    if ([10_000, 45_000].includes(ms)) return setTimeout(run, ms)
+    waits.push(ms)
+    return setTimeout(run, 0)
+  }) as typeof setTimeout)
+  const stream = (text: string) => new Response(text, { headers: { 'Content-Type': 'text/event-stream' } })
+  const later = (seconds: string) => new Response('{}', { status: 503, headers: { 'Retry-After': seconds } })
+  const answers = [
+    async () => stream(`retry: 600\n\n${READY.slice(RETRY.length)}`),
+    () => Promise.reject(new TypeError('refused')),
+    async () => later('30'),
+    async () => later('90'),
+    async () => stream(change(1)),
+  ]
+  try {
+    const fetch = () => answers.shift()?.() ?? Promise.reject(new Error('asked too often'))
+    const ids: string[] = []
+    for await (const { id } of createClient('http://shop.example', { fetch }).events()) {
+      if (ids.push(id) === 2) break
+    }
+    expect(ids).toEqual(['0.a', '1.a'])
+  } finally {
+    timers.mockRestore()
+  }
+  const [afterEnd = 0, ...others] = waits
+  expect(afterEnd).toBeWithin(300, 601)
+  const [afterFailure = 0, ...asked] = others
+  expect(afterFailure).toBeWithin(600, 1_201)
+  expect(asked).toEqual([30_000, 60_000])
+})
+
+test('a follower that gets something has no time limit until it waits again', async () => {
+  const set = spyOn(globalThis, 'setTimeout')
+  const cleared = spyOn(globalThis, 'clearTimeout')
+  try {
+    await using feed = await startFeed(streamed(READY, change(1)))
+    for await (const { id } of follow(feed)) {
+      const limits = set.mock.results.filter((_, place) => set.mock.calls[place]?.[1] === 45_000)
+      const ended: unknown[] = cleared.mock.calls.map(([timer]) => timer)
+      expect(limits).not.toEqual([])
+      for (const { value } of limits) expect(ended).toContain(value)
+      if (id === '1.a') break
+    }
+  } finally {
+    set.mockRestore()
+    cleared.mockRestore()
+  }
 })
 
 test('a connection that is silent for three heartbeats is replaced', async () => {

@@ -11,6 +11,7 @@ import {
   silence,
   startScriptedServer,
 } from '../test/harness/peers/scripted-server.ts'
+import { until } from '../test/harness/until.ts'
 import {
   type Client,
   type ClientOptions,
@@ -67,6 +68,16 @@ test('each create has a key of its own, or the one that it is given, as a quoted
   expect(new Set(keys).size).toBe(3)
   expect(keys[2]).toBe(String.raw`"order \"7\" \\ line 1"`)
   expect(shop.server.asked[2]?.path).toBe('/products/3/products')
+})
+
+test('an id is one part of the path, whatever it is', async () => {
+  await using shop = await scripted({}, tagged)
+  const id = JSON.parse('"7/../../users/1?limit=1"')
+  await shop.client.products.get(id)
+  await shop.client.products.update(id, spade)
+  await shop.client.products.create(spade, { category: id })
+  const one = '/products/7%2F..%2F..%2Fusers%2F1%3Flimit%3D1'
+  expect(pathsOf(shop)).toEqual([one, one, `${one}/products`])
 })
 
 test('a client gives up after as many retries as it was told, and says that the request may have been done', async () => {
@@ -172,6 +183,12 @@ test('no other refusal is repeated, and each is an error of its kind', async () 
   }
 })
 
+test('a refusal in other words than those of the service, as of a proxy, says what its status says', async () => {
+  await using shop = await scripted({}, answer('<h1>Down</h1>', { 'Content-Type': 'text/html' }, 403))
+  const error = await failureOf(shop.client.products.get(7))
+  expect(error).toMatchObject({ name: 'Unauthorized', detail: 'Forbidden', message: 'GET /products/7: 403 Forbidden' })
+})
+
 test('NotFound has the resource, or null if there is no such operation', async () => {
   await using shop = await scripted({}, failure(404, 'Product not found'), failure(404, 'Not Found'))
   expect(await failureOf(shop.client.products.get(7))).toMatchObject({ resource: 'Product' })
@@ -191,12 +208,17 @@ test('Invalid has all errors, and its message names them', async () => {
   )
 })
 
-test('RateLimited comes after all retries, with the seconds to wait', async () => {
-  await using shop = await scripted({ retries: 1 }, failure(429, 'Too many requests', AT_ONCE))
-  const error = await failureOf(shop.client.products.get(7))
-  expect(error).toBeInstanceOf(RateLimited)
-  expect(error).toMatchObject({ status: 429, retryAfter: 0 })
-  expect(shop.server.asked).toHaveLength(2)
+test('RateLimited, or Unavailable after a 409, comes after all retries, with the seconds to wait', async () => {
+  for (const [status, kind] of [
+    [429, RateLimited],
+    [409, Unavailable],
+  ] as const) {
+    await using shop = await scripted({ retries: 1 }, failure(status, 'Later', AT_ONCE))
+    const error = await failureOf(shop.client.products.create(spade))
+    expect(error).toBeInstanceOf(kind)
+    expect(error).toMatchObject({ status, retryAfter: 0 })
+    expect(shop.server.asked).toHaveLength(2)
+  }
 })
 
 test('a client waits as long as Retry-After says, as a number or as a date', async () => {
@@ -247,7 +269,7 @@ test('without Retry-After, the waits begin at a tenth of a second and double up 
 })
 
 test('a signal ends a call with its reason: before it, while it waits for the answer, and between two attempts', async () => {
-  await using shop = await scripted({ timeoutMs: 60_000 }, silence, failure(503, 'Later', { 'Retry-After': '9' }))
+  await using shop = await scripted({ timeoutMs: 60_000 }, silence, failure(503, 'Later', { 'Retry-After': '60' }))
   const reason = new Error('the user has left')
   // For the answer to the only attempt, and between two.
   for (const retries of [0, 1]) {
@@ -263,6 +285,28 @@ test('a signal ends a call with its reason: before it, while it waits for the an
     reason as StockroomError,
   )
   expect(shop.server.asked).toHaveLength(2)
+  // Less than the time until the next attempt.
+}, 30_000)
+
+test('a call leaves no timer behind, which would keep a program from ending', async () => {
+  await using shop = await scripted({}, answer(stored), failure(503, 'Later', { 'Retry-After': '60' }))
+  const set = spyOn(globalThis, 'setTimeout')
+  const cleared = spyOn(globalThis, 'clearTimeout')
+  try {
+    await shop.client.products.get(7)
+    const leaving = new AbortController()
+    const call = failureOf(shop.client.products.get(7, { signal: leaving.signal }))
+    await until(() => set.mock.calls.some(([, ms]) => Number(ms) >= 60_000))
+    leaving.abort()
+    await call
+    const ended: unknown[] = cleared.mock.calls.map(([timer]) => timer)
+    const long = set.mock.results.filter((_, place) => Number(set.mock.calls[place]?.[1]) >= 10_000)
+    expect(long).toHaveLength(3)
+    for (const { value } of long) expect(ended).toContain(value)
+  } finally {
+    set.mockRestore()
+    cleared.mockRestore()
+  }
 })
 
 test('calls with one signal share a listener, because Node warns of a leak from the eleventh on', async () => {
@@ -386,7 +430,9 @@ test('the next page has a signal of its own, and otherwise the options of the pa
   expect(await failureOf(page.next({ signal: AbortSignal.abort(reason) }))).toBe(reason as StockroomError)
   expect(await failureOf(second?.next() ?? Promise.reject())).toMatchObject({ status: 503 })
   expect(shop.server.asked).toHaveLength(3)
-  await failureOf(second?.next({ retries: 1 }) ?? Promise.reject())
+  const error = await failureOf(second?.next({ retries: 1 }) ?? Promise.reject())
+  // What was sought may be personal.
+  expect(error.message).toBe('GET /products/: 503 Too many requests are waiting')
   expect(shop.server.asked).toHaveLength(5)
 })
 
@@ -526,13 +572,32 @@ test('an edit reads and changes again if somebody else was faster', async () => 
   expect(JSON.parse(shop.server.asked[3]?.body ?? '')).toMatchObject({ price: 10 })
 })
 
+test('an edit that loses to others each time is given up after a hundred tries, with a pause between them', async () => {
+  let writes = 0
+  const refused = async (_: string, { method }: RequestInit) => {
+    if (method === 'GET') return new Response(JSON.stringify(stored), { headers: { ETag: '"rev.hash"' } })
+    writes += 1
+    return new Response('{"detail":"Product has changed"}', { status: 412 })
+  }
+  const waits = await waitsIn(refused, {}, client => client.products.edit(7, product => ({ ...product, price: 1 })))
+  expect(writes).toBe(100)
+  expect(waits).toHaveLength(99)
+  for (const wait of waits) expect(wait).toBeGreaterThanOrEqual(50)
+})
+
 test('an edit whose answer was lost is not done twice: it throws, and says that it may have been done', async () => {
   const halved = answer({ ...stored, price: 17.25 }, { ETag: '"rev2.hash"' })
-  await using shop = await scripted({}, tagged, cut, failure(412, 'Product has changed'), halved)
-  const error = await failureOf(shop.client.products.edit(7, product => ({ ...product, price: product.price / 2 })))
-  expect(error).toBeInstanceOf(Conflict)
-  expect(error).toMatchObject({ mayBeDone: true })
-  expect(shop.server.asked.map(({ method }) => method)).toEqual(['GET', 'PUT', 'PUT', 'GET'])
+  const changes: Parameters<Client['products']['edit']>[1][] = [
+    product => ({ ...product, price: product.price / 2 }),
+    product => Object.assign(product, { price: product.price / 2 }),
+  ]
+  for (const change of changes) {
+    await using shop = await scripted({}, tagged, cut, failure(412, 'Product has changed'), halved)
+    const error = await failureOf(shop.client.products.edit(7, change))
+    expect(error).toBeInstanceOf(Conflict)
+    expect(error).toMatchObject({ mayBeDone: true })
+    expect(shop.server.asked.map(({ method }) => method)).toEqual(['GET', 'PUT', 'PUT', 'GET'])
+  }
 })
 
 test('an edit whose answer was lost succeeds if there is nothing left to change, even if it changes what it is given', async () => {
@@ -710,8 +775,27 @@ test('an error of the source of many has the ids that were created, too', async 
   expect<unknown>(await failureOf(shop.client.products.createMany(lines))).toBe(frozen)
 })
 
+test('the reason of a signal, which other calls may have as well, says nothing of what one of them has created', async () => {
+  await using shop = await startedBulkShop()
+  const reason = new Error('the user has left')
+  const signal = AbortSignal.abort(reason)
+  expect<unknown>(await failureOf(shop.client.products.createMany([spade], { signal }))).toBe(reason)
+  expect(reason).not.toHaveProperty('created')
+})
+
 /** How long a client would wait between its attempts, in milliseconds. */
 async function waitsOf(fetch: () => Promise<Response>, retries: number): Promise<number[]> {
+  const waits = await waitsIn(fetch, { retries }, client => client.products.get(7))
+  expect(waits).toHaveLength(retries)
+  return waits
+}
+
+/** How long a client would wait during a call that fails in the end, in milliseconds. */
+async function waitsIn(
+  fetch: NonNullable<ClientOptions['fetch']>,
+  options: ClientOptions,
+  call: (client: Client) => Promise<unknown>,
+): Promise<number[]> {
   const TIMEOUT_MS = 7_777
   const waits: number[] = []
   const { setTimeout } = globalThis
@@ -720,11 +804,10 @@ async function waitsOf(fetch: () => Promise<Response>, retries: number): Promise
     return setTimeout(run, ms === TIMEOUT_MS ? ms : 0)
   }) as typeof setTimeout)
   try {
-    await failureOf(createClient('http://shop.example', { retries, timeoutMs: TIMEOUT_MS, fetch }).products.get(7))
+    await failureOf(call(createClient('http://shop.example', { ...options, timeoutMs: TIMEOUT_MS, fetch })))
   } finally {
     timers.mockRestore()
   }
-  expect(waits).toHaveLength(retries)
   return waits
 }
 

@@ -25,7 +25,7 @@ const INTERRUPTIONS = [
 
 type Shop = AsyncDisposable & { readonly url: string }
 
-const TEXTS = ['', 'plain', ' a, "b"\r\nc\n', 'Grün 🌱', '=1+1', '\t\\N;', '\u2028\u0001', 'null']
+const TEXTS = ['', 'plain', ' a, "b"\r\nc\n', 'a\rb', 'Grün 🌱', '=1+1', '\t\\N;', '\u2028\u0001', 'null']
 const PRICES = [0.1 + 0.2, 1e-7, 5, 1e21, 134.5]
 const FORMATS = [
   { format: 'ndjson', flags: [] },

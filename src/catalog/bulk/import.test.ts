@@ -9,6 +9,7 @@ import { commandLine, run, type Surroundings, startService, surroundingsOf } fro
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { runAtTerminal } from '../../../test/harness/terminal/talk.ts'
 import { until } from '../../../test/harness/until.ts'
+import { BODY_MAX_BYTES } from '../http/validation/request.ts'
 
 setDefaultTimeout(120_000)
 
@@ -24,6 +25,8 @@ const ZIP = Buffer.from('504b030414000600080000002100', 'hex')
 
 /** More rows than are stored without taking the indexes of their table away for the time. */
 const MANY = 11_000
+
+const LONG = 'x'.repeat(BODY_MAX_BYTES - 200_000)
 
 interface Files {
   readonly [name: string]: string | Uint8Array
@@ -290,15 +293,18 @@ test('CSV is read as spreadsheets write it', async () => {
   const texts = [
     'Name,description,price,category_id,id,sku\nSpade,"Steel, with an ""ash"" handle",34.50,,7,S1\nRake,"Two\nlines",1e2,,,\n',
     '\ufeffname;description;price\r\nSpade;"Steel; strong";34,50\r\nRake;Grün;100\r\n',
-    '"name"\t"description"\t"price"\nSpade\tSteel\t34.5\n\nRake\tWood\t 100 ',
+    '\ufeff"name"\t"description"\t"price"\nSpade\tSteel\t34.5\n\nRake\tWood\t 100 ',
     'name,description,price\nSpade,Steel,34.5\r\nRake,Wood,100\r\n',
     'name,price,description\r\nSpade,34.5,Steel\nRake,100,Wood\r',
     '\r\nname;description;price;size, in cm\r\nSpade;Steel;34,5;90\r\nRake;Wood;100;80\r\n',
     'name,description,price,"a;b;c;d;e"\nSpade,Steel,34.5,\nRake,Wood,100,\n',
+    // Together, they are longer than one line may be.
+    `name,price,description\nSpade,34.5,${LONG}\nRake,100,${LONG}\n`,
     // More blank lines than are read at once.
     `${'\n'.repeat(300_000)}name;description;price\nSpade;Steel;34,5\nRake;Wood;100\n`,
   ]
-  const users = 'name,email,avatar,password,is_banned,is_verified\nAda Byron,ada@mail.example,,secret,TRUE,\n'
+  const users =
+    'name,email,avatar,password,is_banned,is_verified,is_active\nAda Byron,ada@mail.example,,secret,TRUE,,False\n'
   const files = Object.fromEntries(texts.map((text, place) => [`products-${place}.csv`, text]))
   await using database = await sqlite.freshDatabase()
   expect(await imported(database.url, { ...files, 'users.csv': users })).toMatchObject({ status: 0 })
@@ -312,23 +318,30 @@ test('CSV is read as spreadsheets write it', async () => {
   const ends = "SELECT count(*) AS count FROM products WHERE description LIKE '%' || char(13)"
   expect(await sqlite.read(database.url, ends)).toEqual([{ count: 0 }])
   expect(await sqlite.read(database.url, 'SELECT avatar, is_active, is_banned, is_verified FROM users')).toEqual([
-    { avatar: '', is_active: 1, is_banned: 1, is_verified: 0 },
+    { avatar: '', is_active: 0, is_banned: 1, is_verified: 0 },
   ])
 })
 
 test('a wrong line of CSV is listed by the number of the line that it begins on', async () => {
   await using database = await sqlite.freshDatabase()
   const text =
-    'name,description,price,"s\r\nku"\r\nSpade,"Two\r\nlines",1\r\n\r\nRake,Wood,cheap\r\nHoe,Iron,,x\r\nAxe,Iron,1,x,y\r\n'
+    'name,description,price,"s\r\nku"\r\nSpade,"Two\r\nlines",1\r\n\r\nRake,Wood,cheap\r\nHoe,Iron,,x\r\nAxe,Iron,1,x,y\r\n' +
+    'Saw,Steel,"1,250",x\r\n'
   expect((await imported(database.url, { 'products.csv': text })).errors.split('\n')).toEqual([
     'products.csv: ignored columns: "s\\r\\nku"',
     'products.csv:6: price: Input should be a valid number',
     'products.csv:7: price: Field required',
     'products.csv:8: Value error, 5 fields, but the first line names 4',
+    'products.csv:9: price: Input should be a valid number',
     'products.csv: 1',
-    'stockroom: nothing was imported, because of 3 wrong lines',
+    'stockroom: nothing was imported, because of 4 wrong lines',
     '',
   ])
+  // Not a user whose password is empty.
+  const users = 'name,email,avatar,password\nAda Byron,ada@mail.example,,\n'
+  expect((await imported(database.url, { 'users.csv': users })).errors).toStartWith(
+    'users.csv:2: password: Field required\n',
+  )
 })
 
 test('files that cannot be read as a whole are refused in one line', async () => {
@@ -498,6 +511,11 @@ test('a file of nothing but wrong lines is not read to its end', async () => {
   expect(errors).toContain('reviews.ndjson:1: product_id: Field required\n')
   expect(errors).toEndWith('because of 1000 wrong lines or more; the rest was not read\n')
   expect(errors.split('\n')).toHaveLength(4_002)
+  // Unless a good one may follow.
+  const mixed = { 'products.ndjson': '{\n'.repeat(1_001) + PRODUCT }
+  const kept = await imported(database.url, mixed, ['--keep-good'])
+  expect(kept).toMatchObject({ status: 1, output: 'Imported 1 products\n' })
+  expect(kept.errors).toEndWith('stockroom: 1001 wrong lines not imported\n')
 })
 
 test('columns that no field has are not looked for in each line', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync, readlinkSync, statSync } from 'node:fs'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { fieldIn, itemsIn, visitor } from '../../../test/harness/catalog/admin-page.ts'
 import { reviewedProduct } from '../../../test/harness/catalog/created.ts'
@@ -8,7 +9,7 @@ import { cookieOf } from '../../../test/harness/chat/login.ts'
 import { client } from '../../../test/harness/client.ts'
 import { ENGINES, type Engine, sqlite } from '../../../test/harness/engines.ts'
 import { sample } from '../../../test/harness/samples.ts'
-import { startService } from '../../../test/harness/service.ts'
+import { startServer, startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
 import { BODY_MAX_BYTES } from '../http/validation/request.ts'
@@ -20,7 +21,7 @@ async function startShop(engine: Engine = sqlite, flags: readonly string[] = [])
   const { url } = open.use(await engine.freshDatabase())
   const service = open.use(await startService(url, { flags: ['--access-log', 'off', ...flags] }))
   const api = client(() => service.address)
-  return { api, service, page: visitor(service), [Symbol.asyncDispose]: () => open.disposeAsync() }
+  return { url, api, service, page: visitor(service), [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
 test('people get a start page with counts, links and a line to copy, and programs the 404 of any other path', async () => {
@@ -69,6 +70,16 @@ test('without the admin page there is no trace of it, and the start page stays',
   expect((await shop.page.open('/')).text).not.toContain('/admin')
 })
 
+test('without a feed, no page offers what happens', async () => {
+  await using shop = await startShop(sqlite, ['--events-kept', '0'])
+  const { text } = await shop.page.open('/admin/')
+  expect(text).toContain('/admin/import')
+  expect(text).not.toContain('/admin/activity')
+  // Nor can anybody log out who has not logged in.
+  expect(text).not.toContain('/admin/logout')
+  expect((await shop.page.open('/admin/activity')).status).toBe(404)
+})
+
 test('without keys, only this machine by a name of its own opens the admin page, and others read how to make a key', async () => {
   await using shop = await startShop()
   const host = new URL(shop.service.address).host
@@ -88,6 +99,34 @@ test('without keys, only this machine by a name of its own opens the admin page,
   }
   for (const own of [host, 'localhost', 'localhost:80', '[::1]:8000', '127.1.2.3']) {
     expect((await shop.page.open('/admin/', { Host: own })).status, own).toBe(200)
+  }
+})
+
+const OTHER_ADDRESS = Object.values(networkInterfaces())
+  .flatMap(addresses => addresses ?? [])
+  .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
+
+test.skipIf(OTHER_ADDRESS === undefined)(
+  'without keys, a client from the network opens no admin page, whatever it calls the host',
+  async () => {
+    await using database = await sqlite.freshDatabase()
+    const flags = ['--host', String(OTHER_ADDRESS), '--port', '0', '--database', database.url]
+    await using service = await startServer(['serve', ...flags])
+    for (const headers of [{}, { Host: 'localhost' }, { Host: '127.0.0.1' }] as Record<string, string>[]) {
+      const { status, text } = await visitor(service).open('/admin/', headers)
+      expect(status, JSON.stringify(headers)).toBe(403)
+      expect(text).toContain('stockroom key create')
+    }
+  },
+)
+
+test('every page forbids inline scripts and anything from another origin, and nothing on the way may keep it', async () => {
+  await using shop = await startShop()
+  for (const path of ['/', '/admin/', '/admin/products/new', '/admin/facets']) {
+    const { headers } = await shop.page.open(path)
+    expect(headers.get('Content-Security-Policy'), path).toStartWith("default-src 'self'; img-src 'self' data:; ")
+    expect(headers.get('Cache-Control'), path).toBe('no-store')
+    expect(headers.get('Vary'), path).toContain('Accept')
   }
 })
 
@@ -154,6 +193,7 @@ test('with keys, a key that may write logs in, one with the scope admin also see
   const page = await writer.open('/admin/')
   expect(page.status).toBe(200)
   expect(page.text).not.toContain('/admin/users/')
+  expect((await writer.open('/admin/import')).text).not.toContain('users')
   for (const path of ['/admin/users/', `/admin/users/${userId}`, '/admin/export/users.csv']) {
     const { status, text } = await writer.open(path)
     expect({ path, status }).toEqual({ path, status: 403 })
@@ -161,6 +201,15 @@ test('with keys, a key that may write logs in, one with the scope admin also see
   }
   const ofUser = { item: `users/${userId} "a.b"`, confirmed: 'yes' }
   expect((await writer.send('/admin/deletions', ofUser)).status).toBe(403)
+  // Not even their names, which the question without scripts has.
+  expect((await writer.send('/admin/deletions', { item: ofUser.item })).status).toBe(403)
+  const users = { method: 'POST', body: JSON.stringify({ ...sample.user, is_admin: 1 }) }
+  const headers = cookieOf(new Response(null, { headers: begun.headers }))
+  const imported = await shop.api.without.send('/admin/import?list=users&format=ndjson', { ...users, headers })
+  expect(imported.status).toBe(403)
+  expect((await shop.api.admin.get('/users/')).body).toHaveLength(1)
+  const made = { tag: crypto.randomUUID(), name: 'Hoe', price: '9', description: '', category: '' }
+  expect((await writer.send('/admin/products/new', made)).headers.get('Location')).toBe('/admin/products/1?created')
   // The session is for the pages alone.
   expect((await writer.open('/products/')).status).toBe(401)
   const admin = await logIn(shop.keys.admin)
@@ -184,6 +233,16 @@ for (const engine of ENGINES) {
       expect((await page.open(`/admin/?category_id=${garden}`)).text).not.toContain('Spade')
       expect(itemsIn(await page.open('/admin/reviews/?rating=4'))).toHaveLength(2)
       expect(itemsIn(await page.open('/admin/reviews/?rating=1,2'))).toHaveLength(0)
+      for (const id of ['x', '0', '-1', '1.5', '1e400', '9007199254740993']) {
+        for (const path of [`/admin/products/${id}`, `/admin/products/${id}/row`, `/admin/reviews/${id}`]) {
+          const { status, text } = await page.open(path)
+          expect({ path, status }).toEqual({ path, status: 404 })
+          expect(text).toContain('<p>There is no such')
+        }
+      }
+      // A script shows it in its own page.
+      const { text } = await page.open('/admin/categories/x', { 'HX-Request': 'true' })
+      expect(JSON.parse(text)).toEqual({ detail: 'There is no such category, or no longer' })
       const form = await page.open(`/admin/products/${productId}`)
       expect(form.text).toContain('2 reviews<')
       const mine = { tag: fieldIn(form, 'tag'), name: 'Mine', price: '12,5', description: 'Two\r\nlines' }
@@ -201,6 +260,15 @@ for (const engine of ENGINES) {
       expect(wrong.status).toBe(422)
       expect(wrong.text).toContain('Should have at least 3 characters')
       expect(wrong.text).toContain('Should be greater than 0')
+      // Corrected, it must not replace what was saved meanwhile.
+      expect(fieldIn(wrong, 'tag')).toBe(mine.tag)
+      const { tag: _, ...untagged } = { ...mine, name: 'Unseen' }
+      expect((await page.send(`/admin/products/${productId}`, untagged)).status).toBe(412)
+      expect((await api.get(`/products/${productId}`)).body).toMatchObject({ name: 'Late' })
+      const unnamed = { tag: crypto.randomUUID(), name: 'X', price: '1', description: '', category: String(garden) }
+      const refused = await page.send('/admin/products/new', unnamed)
+      expect([refused.status, fieldIn(refused, 'tag')]).toEqual([422, unnamed.tag])
+      expect(refused.text).toContain(`<option value="${garden}" selected="">`)
     })
 
     test('without scripts, a deletion asks first, and what somebody else has changed since is kept', async () => {
@@ -219,6 +287,12 @@ for (const engine of ENGINES) {
       expect((await page.open('/admin/?deleted=nonsense')).text).not.toContain('deleted.')
       expect((await api.get(`/products/${ids[0]}`)).status).toBe(404)
       expect((await api.get(`/products/${ids[1]}`)).status).toBe(200)
+      // The button of one item counts alone, whatever is selected. What is gone already counts as deleted.
+      const one = await page.send('/admin/deletions', { only: item[1] ?? '', item })
+      expect(one.text).toContain('Delete this for good?')
+      const gone = await page.send('/admin/deletions', { item: item[1] ?? '', confirmed: 'yes' })
+      expect(gone.headers.get('Location')).toBe('/admin/?deleted=1&kept=0')
+      expect((await page.send('/admin/deletions', { item: 'nonsense' })).headers.get('Location')).toBe('/admin/')
       // With scripts, the page gets what became of each.
       const sent = new URLSearchParams({ confirmed: 'yes', item: item[0] ?? '' })
       expect((await api.send('/admin/deletions', { method: 'POST', body: sent })).body).toMatchObject([
@@ -250,9 +324,11 @@ for (const engine of ENGINES) {
       expect(String(body)).toContain('\n2,"Grace, ""the"" one",ada@mail.example,/ada.png,**********,1,0,')
       const form = new FormData()
       form.append('list', 'products')
-      form.append('file', new File(['name,description,price\nHoe,Steel,9\n'], 'products.csv'))
+      form.append('file', new File(['name,description,price\nHoe,Steel,9\n'], 'PRODUCTS.CSV'))
       const page = await api.send('/admin/import', { method: 'POST', body: form })
       expect(String(page.body)).toContain('1 line imported')
+      form.set('file', new File(['name,description,price\nHoe,Steel,0\n'], 'products.csv'))
+      expect((await api.send('/admin/import', { method: 'POST', body: form })).status).toBe(422)
       expect((await api.get('/admin/export/products.ndjson')).body).toMatch(
         /^\{"id":\d+,"name":"Hoe","description":"Steel","price":9,"category_id":null\}\n$/,
       )
@@ -281,6 +357,22 @@ test('a file without lines or without text is refused with one reason', async ()
       expect(await post(format, body)).toContain('Nothing was imported: neither CSV nor NDJSON in UTF-8; save a spread')
     }
   }
+})
+
+test('a file of wrong lines is read to its end before the answer, which no browser reads before', async () => {
+  await using shop = await startShop()
+  const CHUNKS = 200
+  let pulled = 0
+  const body = new ReadableStream<Uint8Array>({
+    pull: stream => {
+      pulled += 1
+      stream.enqueue(Buffer.alloc(65_536, pulled === 1 ? '{}\n' : '\n'))
+      if (pulled === CHUNKS) stream.close()
+    },
+  })
+  const refused = await shop.api.send('/admin/import?list=products&format=ndjson', { method: 'POST', body })
+  expect(String(refused.body)).toContain('Nothing was imported, because these lines are wrong:')
+  expect(pulled).toBe(CHUNKS)
 })
 
 test('a form for a file that is none, or has none, is refused', async () => {
@@ -366,11 +458,52 @@ test('new things are created once, even if their form is sent twice', async () =
     password: 'x',
     is_active: 'on',
   }
+  expect((await page.open('/admin/users/new')).text).toContain('name="is_active" value="on" checked=""')
   expect((await page.send('/admin/users/new', user)).status).toBe(303)
   const form = await page.open('/admin/users/1')
-  const { password: _, is_active: __, ...kept } = user
-  await page.send('/admin/users/1', { ...kept, password: '', tag: fieldIn(form, 'tag'), is_banned: 'on' })
+  expect(fieldIn(form, 'password')).toBe('')
+  const passwordHash = () => sqlite.read(shop.url, 'SELECT password_hash FROM users')
+  const before = await passwordHash()
+  const { password: _, is_active: __, ...others } = user
+  const kept = { ...others, password: '', tag: fieldIn(form, 'tag'), is_banned: 'on' }
+  await page.send('/admin/users/1', kept)
   expect((await api.get('/users/1')).body).toMatchObject({ is_active: 0, is_banned: 1, is_admin: 0 })
+  expect(await passwordHash()).toEqual(before)
+  // The two versions do not show a password.
+  const late = await page.send('/admin/users/1', { ...kept, name: 'Grace', password: 'another' })
+  expect(late.text).toContain('<td dir="auto">Ada</td><td dir="auto">Grace</td>')
+  expect(late.text).not.toContain('<td dir="auto">another</td>')
+})
+
+test('of two who edit a row, the second is shown what the first has saved, and replaces it only when saving again', async () => {
+  await using shop = await startShop()
+  const { api, page } = shop
+  const id = await api.create('/products/', sample.product)
+  const row = `/admin/products/${id}/row`
+  const tag = fieldIn(await page.open(`${row}?edit`), 'tag')
+  await api.put(`/products/${id}`, { ...sample.product, name: 'Theirs', price: 5 })
+  // What is wrong with the text does not make it a change of the version that nobody has seen.
+  const wrong = await page.send(row, { tag, name: 'X', price: '7' })
+  expect([wrong.status, fieldIn(wrong, 'tag')]).toEqual([422, tag])
+  expect(wrong.text).toContain('Should have at least 3 characters')
+  const late = await page.send(row, { tag, name: 'Mine', price: '7' })
+  expect(late.status).toBe(412)
+  expect(late.text).toContain('Somebody has changed it to “Theirs”, 5.00.')
+  expect((await api.get(`/products/${id}`)).body).toMatchObject({ name: 'Theirs', price: 5 })
+  const again = await page.send(row, { tag: fieldIn(late, 'tag'), name: 'Mine', price: '7' })
+  expect([again.status, again.headers.get('Location')]).toEqual([303, '/admin/'])
+  const { description } = sample.product
+  expect((await api.get(`/products/${id}`)).body).toMatchObject({ name: 'Mine', price: 7, description })
+})
+
+test('a flag that is not changed keeps its number', async () => {
+  await using shop = await startShop()
+  const { password: _, ...user } = sample.user
+  const id = await shop.api.create('/users/', { ...sample.user, is_verified: 7, is_banned: 2 })
+  const tag = fieldIn(await shop.page.open(`/admin/users/${id}`), 'tag')
+  const sent = { tag, name: user.name, email: user.email, avatar: user.avatar, password: '', is_verified: 'on' }
+  expect((await shop.page.send(`/admin/users/${id}`, sent)).status).toBe(303)
+  expect((await shop.api.get(`/users/${id}`)).body).toMatchObject({ is_verified: 7, is_banned: 0 })
 })
 
 test('a form that is corrected after its answer was lost says that the thing may exist, and creates it if it is sent again', async () => {
@@ -401,6 +534,12 @@ test('a price whose comma may stand for thousands is refused, and any other comm
   expect((await api.get('/products/?fields=price')).body).toEqual(
     [12.5, 1250.5, 0.125, 1250.5].map(price => ({ price })),
   )
+  // A form that is only saved again changes none of them.
+  for (const [id, price] of [
+    [2, '1250.50'],
+    [3, '0.125'],
+  ] as const)
+    expect(fieldIn(await page.open(`/admin/products/${id}`), 'price')).toBe(price)
 })
 
 test('line breaks that a field cannot show stay when another field is saved, and are no difference between two versions', async () => {
@@ -408,6 +547,9 @@ test('line breaks that a field cannot show stay when another field is saved, and
   const { api, page } = shop
   await api.create('/categories/', { name: 'Two\nlines', description: 'And\r\ntwo' })
   await api.create('/products/', { name: 'Two\nlines', description: 'a\r\nb\rc\n', price: 1 })
+  // Browsers drop the first line break of a text area.
+  const blank = await api.create('/products/', { ...sample.product, description: '\nb' })
+  expect((await page.open(`/admin/products/${blank}`)).text).toContain('dir="auto">\n\nb</textarea>')
   const category = { tag: fieldIn(await page.open('/admin/categories/1'), 'tag'), name: 'Twolines' }
   expect((await page.send('/admin/categories/1', { ...category, description: 'Changed' })).status).toBe(303)
   expect((await api.get('/categories/1')).body).toMatchObject({ name: 'Two\nlines', description: 'Changed' })
@@ -430,6 +572,8 @@ test('a text of any script that is as long as the API takes can be saved', async
   const saved = await shop.page.send(`/admin/products/${id}`, { tag, name, price: String(price), description })
   expect(saved.status).toBe(303)
   expect((await shop.api.get(`/products/${id}`)).body).toMatchObject({ name, price, description })
+  const longer = await shop.page.send(`/admin/products/${id}`, { tag, unknown: 'x'.repeat(3 * BODY_MAX_BYTES + 4_096) })
+  expect(longer.status).toBe(413)
 })
 
 test('without an order, the best matches come first, and the newest if no word is sought', async () => {
@@ -466,6 +610,38 @@ test('a long comment is cut between two characters', async () => {
   expect(list.text).toContain(`😀${'x'.repeat(378)}…`)
   const asked = await shop.page.send('/admin/deletions', { item: itemsIn(list) })
   expect(asked.text).toContain(`★ 1: ${'x'.repeat(119)}</li>`)
+})
+
+test('each number of stars can be chosen besides the others, and chosen again it is no longer', async () => {
+  await using shop = await startShop()
+  const chips = async (query: string) => {
+    const { text } = await shop.page.open(`/admin/reviews/${query}`)
+    return [...text.matchAll(/id="stars-[1-5]" href="([^"]*)"/g)].map(([, path]) =>
+      path?.replace('/admin/reviews/', ''),
+    )
+  }
+  expect(await chips('')).toEqual(['?rating=1', '?rating=2', '?rating=3', '?rating=4', '?rating=5'])
+  expect(await chips('?rating=4,1')).toEqual([
+    '?rating=4',
+    '?rating=1,2,4',
+    '?rating=1,3,4',
+    '?rating=1',
+    '?rating=1,4,5',
+  ])
+  expect((await chips('?rating=5'))[4]).toBe('')
+})
+
+test('a list shows every review, even if their texts together are too long to be read at once', async () => {
+  await using shop = await startShop()
+  const { productId, userId } = await reviewedProduct(shop.api, 0)
+  const comment = 'x'.repeat(900_000)
+  for (const rating of [1, 2, 3]) {
+    await shop.api.create('/reviews/', { product_id: productId, user_id: userId, rating, comment })
+  }
+  const item = itemsIn(await shop.page.open('/admin/reviews/'))
+  expect(item).toHaveLength(3)
+  const asked = await shop.page.send('/admin/deletions', { item })
+  for (const stars of [1, 2, 3]) expect(asked.text).toContain(`<li dir="auto">★ ${stars}: x`)
 })
 
 test('beside the list, the band of prices that was chosen is marked, and chosen again it is no longer', async () => {
@@ -530,6 +706,10 @@ test('an activity page gets what has changed since it was made, or since it has 
   const [, from] = /sse-connect="([^"]+)"/.exec((await shop.page.open('/admin/activity')).text) ?? []
   await create('Last')
   expect(await changesAfter(shop.service.address + from, null, '>Last<')).not.toContain('>Missed')
+  // What is gone has no page.
+  await shop.api.send('/products/4', { method: 'DELETE' })
+  const gone = await changesAfter(path, await changeOf(shop.service.address, 'Last'), 'product deleted')
+  expect(gone).not.toContain('/admin/products/4')
   // Of another database, as after a restored backup.
   await changesAfter(path, '9.unknown', 'Changes before this one may be missing.')
 })

@@ -88,6 +88,15 @@ chatOnEachEngine('the stream', ({ server, chat, begin, callsFor }) => {
     expect(chunk.split('>&lt;</span>').length - 1).toBe(2_000)
   }, 20_000)
 
+  test('the stream is not held up by HTML with many brackets that begin no tag', async () => {
+    const { listener, call } = await begin('brackets that begin no tag')
+    // To look for a tag after each of them, the server would need more than ten seconds.
+    await call.answer(`\`\`\`html\n${`${'<'.repeat(300)}\n`.repeat(200)}<b>\n\`\`\`\n`)
+    const { chunk = '' } = (await listener.events()).findLast(({ name }) => name === 'Response') ?? {}
+    expect(chunk.split('&lt;').length - 1).toBe(60_001)
+    expect(chunk).toContain('>b</span>')
+  }, 10_000)
+
   test('the stream is not held up by addresses that it makes no links of', async () => {
     const { listener, call } = await begin('addresses')
     // To look for the end of each of them, the server would need half a minute.

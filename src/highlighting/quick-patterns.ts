@@ -1,6 +1,6 @@
 import type { LanguageRegistration } from '@shikijs/primitive'
 
-/** Expressions of the grammars, as JSON has them, that match in many ways, each with one that matches the same in one way. */
+/** Expressions of the grammars, as JSON has them, that match in many ways or too often, each with a quick one. */
 const REWRITTEN: readonly (readonly [slow: string | RegExp, quick: string])[] = [
   // C++, after each `*` and `&` of a type: between two of them, both of the first two places are there.
   [inJson(String.raw`|(?<=\W)|(?=\W)|^|\n?$|\A|\Z)`), inJson(String.raw`|(?>(?<=\W)|(?=\W)|^|\n?$|\A|\Z))`)],
@@ -8,6 +8,8 @@ const REWRITTEN: readonly (readonly [slow: string | RegExp, quick: string])[] = 
   [inJson(String.raw`(?:[^]\[]*+\g<3>?)++`), inJson(String.raw`(?:[^]\[]++|\g<3>)*+`)],
   // C#, tuples and type arguments: a blank before a nested one matches as part of the outer or of the nested one.
   [/(\[\^[()<>]+\]\|\\\\g<\w+>\)[+*])/g, '$1+'],
+  // HTML, a `<` that begins no tag, to mark it as wrong: after each of them, the rest of the line was searched for all tags.
+  ['"match":"<","name":"invalid.illegal.bad-angle-bracket.html"', '"match":"(?!)"'],
 ]
 
 /**

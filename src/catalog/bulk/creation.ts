@@ -66,20 +66,20 @@ async function createAll(
       wrong += some.bad.length
       read.push(some)
     }
-    return respond(await stored(means.loader, resource, read, keyed))
-  }
-  try {
-    if (!keyed) return await answer()
-    const kept = await keyed.kept()
-    if (!kept) return await keyed.first(answer)
-    for await (const _ of chunksOf(body, keyed)) {
-      // Each chunk is part of the fingerprint.
+    try {
+      return respond(await stored(means.loader, resource, read, keyed))
+    } catch (error) {
+      if (error instanceof WrongLinesError) return refused(error.lines)
+      throw error
     }
-    return keyed.replay(kept)
-  } catch (error) {
-    if (error instanceof WrongLinesError) return refused(error.lines)
-    throw error
   }
+  if (!keyed) return answer()
+  const kept = await keyed.kept()
+  if (!kept) return keyed.first(answer)
+  for await (const _ of chunksOf(body, keyed)) {
+    // Each chunk is part of the fingerprint.
+  }
+  return keyed.replay(kept)
 }
 
 async function* chunksOf(body: RequestBody, keyed: KeyedRequest | null): AsyncGenerator<Uint8Array> {

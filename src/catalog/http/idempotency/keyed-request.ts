@@ -88,7 +88,11 @@ function keyedRequest({ store, space, running }: Keys, key: string, fingerprint:
       running.add(key)
       try {
         await space.mustBeLeft()
-        return await answer()
+        const response = await answer()
+        if (response.ok) return response
+        // Another process may have kept its answer since the key was looked for, and what the request refers to be gone since.
+        const kept = await store.find(key)
+        return kept ? replay(kept) : response
       } catch (error) {
         if (!(error instanceof KeyTakenError)) throw error
         // The answer of another process. It may not be on the disk yet, and finding it waits for that.

@@ -77,6 +77,28 @@ withEachEngine('kept answers', engine => {
       }
     })
 
+    test('another process gives the first answer even if what the request refers to is deleted in the same moment', async () => {
+      const age = (sign: '+' | '-') => `UPDATE idempotency_keys SET created_at = created_at ${sign} ${DAY_MS}`
+      for (const type of ['application/json', NDJSON]) {
+        const product_id = await one.create('/products/', sample.product)
+        const user_id = await one.create('/users/', sample.user)
+        const review = { product_id, user_id, rating: 5, comment: 'soon gone' }
+        const body = type === NDJSON ? lines(review) : review
+        const request = { key: `gone-${product_id}`, path: '/reviews/', body, type }
+        const first = await postKeyed(one, request)
+        expect(first.status).toBe(200)
+        await change(engine, url, age('-'))
+        const gone = `${age('+')}; DELETE FROM reviews; DELETE FROM products`
+        const again = await whileChanging(engine, url, gone, async () => {
+          const answer = postKeyed(other, request)
+          // By then it has looked for the key in vain.
+          for (let count = 0; count < 20; count += 1) await other.get('/healthz')
+          return { answer }
+        })
+        expect(await again.answer).toMatchObject({ text: first.text, isReplayed: true })
+      }
+    })
+
     test('neither the key nor a password is in the database, and equal requests look different there', async () => {
       const users = [`${KEY}-one`, `${KEY}-other`].map(key => ({ key, path: '/users/', body: sample.user }))
       const before = new Set((await keptIn(engine, url)).map(({ key }) => key))
@@ -280,4 +302,20 @@ async function change(engine: Engine, url: string, sql: string): Promise<void> {
   }
   await using database = connected(url)
   await database.unsafe(sql)
+}
+
+/** Runs `work` while another program has made changes that it has not committed. */
+async function whileChanging<Result>(engine: Engine, url: string, sql: string, work: () => Promise<Result>) {
+  if (engine === sqlite) {
+    using file = new Database(url.slice('sqlite:'.length))
+    file.run(`BEGIN IMMEDIATE; ${sql}`)
+    const result = await work()
+    file.run('COMMIT')
+    return result
+  }
+  await using database = connected(url)
+  return await database.begin(async transaction => {
+    await transaction.unsafe(sql)
+    return await work()
+  })
 }

@@ -194,6 +194,17 @@ describe('answers', () => {
     expect(await answer.end()).toMatchObject({ text: 'So far', failure: { failure: 'too long' } })
   })
 
+  test('a refusal whose body does not end is told at once, and its connection is closed', async () => {
+    await using server = await startModelServer(googleGenerate)
+    const answer = ask(await openModel(server.environment))
+    const call = await server.nextCall()
+    call.begin(400)
+    await call.sendRaw(JSON.stringify({ error: { status: 'API_KEY_INVALID' } }).padEnd(100_000))
+    expect(await answer.end()).toMatchObject({ failure: { failure: 'credential refused' } })
+    await call.closed
+    expect(server.calls).toHaveLength(1)
+  })
+
   test('an answer that arrives all at once leaves everybody else a turn', async () => {
     await using server = await startModelServer(openaiChat)
     const answer = ask(await openModel(server.environment))

@@ -5,6 +5,9 @@ import type { Service } from './failures.ts'
 /** Size limit of one response, including the protocol around the text. */
 const RESPONSE_MAX_BYTES = 67_108_864
 
+/** Of a refusal, only this much is read: enough for its reason. */
+const REFUSAL_MAX_BYTES = 65_536
+
 /**
  * Bytes passed on per turn of the event loop. Otherwise a fast provider would block all other work, and the AI SDK's parser
  * would search all the rest for a line feed at each carriage return.
@@ -33,19 +36,20 @@ export function providerFetch(service: Service): typeof fetch {
       )
     }
     if (response.body === null) return response
-    return new Response(partsOf(response.body, init?.signal, service), response)
+    return new Response(partsOf(response.body, init?.signal, service, response.ok), response)
   }
   return Object.assign(boundedFetch, { preconnect: fetch.preconnect })
 }
 
 /**
- * A response body in small parts, up to the limit or the last event. A broken connection looks like a normal end, because an
+ * A response body in small parts, up to a limit or the last event. A broken connection looks like a normal end, because an
  * error would discard the parts before it; the AI SDK sees from the protocol that the answer is incomplete.
  */
 async function* partsOf(
   body: ReadableStream<Uint8Array>,
   signal: AbortSignal | null | undefined,
   { title }: Service,
+  isAnswer: boolean,
 ): AsyncGenerator<Uint8Array> {
   let received = 0
   let end = '\n'
@@ -60,7 +64,7 @@ async function* partsOf(
         yield bytes.subarray(start, start + PART_MAX_BYTES)
       }
       const text = end + Buffer.from(bytes).toString('latin1')
-      if (DONE.test(text)) return
+      if (DONE.test(text) || (!isAnswer && received >= REFUSAL_MAX_BYTES)) return
       end = text.slice(-DONE_MAX_BYTES)
     }
   } catch (error) {

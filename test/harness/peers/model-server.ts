@@ -77,6 +77,8 @@ export interface ModelCall extends Asked, ModelRequest {
   readonly refuse: (status: number, refusal?: Refusal) => Promise<void>
   /** Answers with a body of any kind. */
   readonly reply: (status: number, headers: Record<string, string>, body: string) => Promise<void>
+  /** Begins a response with this status, whose body `sendRaw` sends. */
+  readonly begin: (status: number) => void
   /** Sends this text unchanged, inside the answer. */
   readonly sendRaw: (text: string) => Promise<void>
   /** Sends the protocol's error during the answer. */
@@ -166,6 +168,9 @@ function modelCall(protocol: Protocol, request: ModelRequest, response: ServerRe
       return reply(status, { 'Content-Type': 'application/json', ...headers }, body)
     },
     reply,
+    begin: status => {
+      response.writeHead(status, { 'Content-Type': 'application/json' })
+    },
     sendRaw: text => write(begin() + text),
     fail: (message = 'overloaded') => end(begin() + frames.failure(message)),
     breakOff: () => end(begin()),

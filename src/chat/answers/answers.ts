@@ -1,8 +1,11 @@
+import { getLogger } from '@logtape/logtape'
 import { systemClock, within } from '../../clock.ts'
 import { BusyError, ClientLimitError } from '../../limits/busy-error.ts'
 import type { Markdown } from '../../markdown/renderer.ts'
 import type { ChatModel } from '../../models/chat-model.ts'
+import { errorMessage } from '../../program/error-message.ts'
 import type { TraceContext } from '../../tracing/trace-context.ts'
+import { loggedId } from '../logged-path.ts'
 import type { PromptRepository } from '../prompts/repository.ts'
 import type { Account, Spending } from '../spending/spending.ts'
 import { type ClaimedAnswer, FollowedAnswer } from './followed.ts'
@@ -12,6 +15,8 @@ import type { RenderedAnswer } from './rendered-answer.ts'
 import { RenderedAnswers } from './rendered-answers.ts'
 import type { AnswerRepository, StoredAnswer } from './repository.ts'
 import { RunningAnswer } from './running.ts'
+
+const log = getLogger(['stockroom', 'chat'])
 
 /** Time limit for storing the ends of answers at shutdown. Other processes end the rest as interrupted. */
 const STORE_ENDS_MS = 1_500
@@ -180,8 +185,14 @@ export class Answers implements AsyncDisposable {
     await using claiming = new AsyncDisposableStack()
     const ticket = claiming.use(this.#queue.enter(address))
     const bill = await spending.begin(account)
-    // If that fails, the answer stays counted.
-    claiming.defer(() => bill.settle(null).catch(() => {}))
+    claiming.defer(() =>
+      bill.settle(null).catch(error => {
+        log.error('an answer that did not begin stays counted: {reason}', {
+          req_id: loggedId(reqId),
+          reason: errorMessage(error),
+        })
+      }),
+    )
     const prompt = await answers.claim(reqId)
     if (prompt === null) return new FollowedAnswer(this.#claimed(reqId))
     claiming.move()

@@ -248,3 +248,16 @@ withEachEngine('the bounds per day', engine => {
     return (await spent(app)).reduce((sum, { tokens }) => sum + Number(tokens), 0)
   }
 })
+
+test('an answer that did not begin and could not be taken back is in the log', async () => {
+  await using server = await startChatServer(sqlite, { environment: { CHAT_ANSWERS_PER_DAY: '1' } })
+  const { chat, databaseUrl, service } = server
+  await chat.post('failing', PROMPT)
+  await sqlite.write(
+    databaseUrl,
+    `CREATE INDEX failing ON answers (json(state));
+    CREATE INDEX not_taken_back ON chat_spending (json(CASE answers WHEN 0 THEN 'wrong' ELSE '{}' END))`,
+  )
+  expect((await chat.get('/chatstream/failing')).status).toBe(500)
+  await until(() => /"message":"an answer that did not begin stays counted: [^"]+"/.test(service.errors()))
+})

@@ -38,14 +38,20 @@ onCitus('stockroom distribute', coordinator => {
   test('gives the same answers before and after, says what it does, and refuses a second run', async () => {
     await using database = await createCitusDatabase(coordinator, { isDistributed: false })
     await run(['seed', '--database', database.url, ...SEEDED])
+    // Another program has chosen ids for its rows.
+    await postgres.write(
+      database.url,
+      `INSERT INTO products (id, name, description, price) VALUES (40, 'Rake', 'Steel', 5);
+      INSERT INTO reviews (id, product_id, user_id, rating, comment) VALUES (500, 40, 1, 4, 'Rakes well')`,
+    )
     const before = await answersOf(database.url)
     expect(before.size).toBeGreaterThan(400)
 
     const { status, output, errors } = await distribute(database.url)
-    expect({ status, errors }).toEqual({ status: 0, errors: expect.stringMatching(/30 products, 400 reviews/) })
+    expect({ status, errors }).toEqual({ status: 0, errors: expect.stringMatching(/31 products, 401 reviews/) })
     expect(errors).toMatch(/takes about \d+ s/)
-    expect(errors).toMatch(/^reviews: 400$/m)
-    expect(output).toMatch(/^Distributed over \d+ servers? in \d+ s: .*12 users.*400 reviews/)
+    expect(errors).toMatch(/^reviews: 401$/m)
+    expect(output).toMatch(/^Distributed over \d+ servers? in \d+ s: .*12 users.*401 reviews/)
     expect(await postgres.read(database.url, DISTRIBUTED)).toEqual(
       ['categories', 'product_ratings', 'products', 'reviews', 'users'].map(name => ({ name })),
     )
@@ -56,8 +62,8 @@ onCitus('stockroom distribute', coordinator => {
     await using service = await startService(database.url, { flags: FLAGS })
     const api = client(() => service.address)
     const [product, user] = [await api.create('/products/', sample.product), await api.create('/users/', sample.user)]
-    expect([product, user]).toEqual([31, 13])
-    expect(await api.create('/reviews/', sample.review(product, user))).toBe(401)
+    expect([product, user]).toEqual([41, 13])
+    expect(await api.create('/reviews/', sample.review(product, user))).toBe(501)
   })
 
   test('creates its tables in the schema of the others, also if the search path begins with a newer one', async () => {

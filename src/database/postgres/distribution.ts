@@ -73,6 +73,7 @@ export async function distributeTables(
     await database.bulk(async query => {
       await lockTables(query, plan.tables)
       await mustBeUnused(query, place)
+      for (const { name } of plan.tables) await continueIds(query, name)
       await query(BESIDE_OTHERS)
       for (const migration of migrations) {
         if (!(await record(query, migration))) throw alreadyDistributed()
@@ -114,6 +115,16 @@ async function planOf(
     tables.push({ name, isWhole: kind === 'reference', rows: table?.rows ?? 0, bytes: table?.bytes ?? 0 })
   }
   return { ...cluster, tables, seconds: await secondsFor(database, tables, cluster.servers) }
+}
+
+/** Makes further ids of a table higher than those which another program has chosen for its rows, because lists show no higher ones. */
+async function continueIds(query: Query, table: string): Promise<void> {
+  const sequence = `${table}_id_seq`
+  const [found] = await query<{ has_ids: boolean }>(`SELECT to_regclass('${sequence}') IS NOT NULL AS has_ids`)
+  if (!found?.has_ids) return
+  await query(
+    `SELECT setval('${sequence}', max(id)) FROM ${table} HAVING max(id) >= (SELECT last_value FROM ${sequence})`,
+  )
 }
 
 async function mustBeUnused(query: Query, place: string): Promise<void> {

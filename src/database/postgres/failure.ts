@@ -54,7 +54,8 @@ const BY_STATE: readonly (readonly [pattern: RegExp, failure: Failure])[] = [
 
 /** How the coordinator of Citus says that it cannot reach a worker. Citus does not translate its messages. */
 const WORKER_UNREACHABLE = /^(connection to the remote node|failure on connection marked as essential)/
-const ON_WORKER = /^while executing command on /
+/** The worker's own context is before it, such as that of a row that a statement waits for. */
+const ON_WORKER = /^while executing command on /m
 
 /** How PostgreSQL refuses to delete a row, in English. Citus passes on the texts of its workers alone. */
 const IS_REFERRED_TO = /^update or delete on table /
@@ -79,8 +80,8 @@ export function failureOf(error: unknown): Failure {
   if (errorCode(error) === 'ECONNRESET') return 'unreachable'
   if (!(error instanceof Bun.SQL.PostgresError)) return 'fault'
   const state = stateOf(error)
-  if (state !== null && isWorkerLost(error, state)) return 'worker'
   if (state === 'XX000' && REFERS_TO_NONE.test(error.message)) return 'conflict'
+  if (state !== null && isWorkerLost(error, state)) return 'worker'
   if (state === '23503' && isReferredTo(error)) return 'referred'
   if (state !== null) return BY_STATE.find(([pattern]) => pattern.test(state))?.[1] ?? 'fault'
   if (error.code === 'ERR_POSTGRES_CONNECTION_REFUSED' || error.code === 'ERR_POSTGRES_CONNECTION_TIMEOUT')
@@ -100,7 +101,7 @@ export function reasonOfRefusedRow(error: unknown): string | null {
   if (!(error instanceof Bun.SQL.PostgresError)) return null
   const { message, where } = error
   // Somebody's own trigger may raise any code, but says where, in whatever language.
-  const isRaised = where !== undefined && !ON_WORKER.test(where) && failureOf(error) === 'fault'
+  const isRaised = where !== undefined && where.search(ON_WORKER) !== 0 && failureOf(error) === 'fault'
   if (!isRaised && !REFUSED_ROW.test(stateOf(error) ?? '')) return null
   const place = PLACE_OF_ROW.exec(where ?? '')?.[0]
   return place === undefined ? message : `${message} (${place})`

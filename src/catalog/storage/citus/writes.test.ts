@@ -59,6 +59,9 @@ onCitus('writes on Citus', coordinator => {
     const free = await api.create('/products/', sample.product)
     await using locking = connected(database.url)
     await locking.unsafe('BEGIN')
+    // As a create of a review does.
+    await locking`SELECT FROM products WHERE id = ${locked} FOR KEY SHARE`
+    expect((await api.put(`/products/${locked}`, sample.product)).status).toBe(200)
     await locking`SELECT FROM products WHERE id = ${locked} FOR UPDATE`
     let ended = 0
     const waiting = Array.from({ length: WAITING }, async () => {
@@ -71,6 +74,41 @@ onCitus('writes on Citus', coordinator => {
     expect(ended).toBe(0)
     await locking.unsafe('ROLLBACK')
     await Promise.all(waiting)
+  })
+
+  test('a write is tried again if its worker ends the connection, and is acknowledged when lists show it', async () => {
+    await using database = await createCitusDatabase(coordinator)
+    await using service = await startService(database.url, { flags: FLAGS })
+    const api = client(() => service.address)
+    const product = await api.create('/products/', sample.product)
+    await using locking = connected(database.url)
+    await using looking = connected(database.url)
+    await locking.unsafe('BEGIN')
+    await locking`SELECT FROM products WHERE id = ${product} FOR UPDATE`
+    const updating = api.put(`/products/${product}`, { ...sample.product, price: 7 })
+    await until(async () => {
+      const ended = await looking<{ result: string }[]>`
+        SELECT result FROM run_command_on_workers($$
+          SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock'
+        $$)`
+      return ended.some(({ result }) => Number(result) > 0)
+    })
+    await locking.unsafe('ROLLBACK')
+    expect(await updating).toMatchObject({ status: 200, body: { price: 7 } })
+
+    await locking.unsafe('BEGIN')
+    await locking`SELECT FROM shown_ids WHERE collection = 'products' FOR UPDATE`
+    let isAcknowledged = false
+    const creating = api.create('/products/', sample.product).finally(() => {
+      isAcknowledged = true
+    })
+    await until(async () => (await api.get(`/products/${product + 1}`)).status === 200)
+    expect(Items.parse((await api.get('/products/')).body)).toHaveLength(1)
+    expect(isAcknowledged).toBe(false)
+    await locking.unsafe('ROLLBACK')
+    expect(await creating).toBe(product + 1)
+    expect(Items.parse((await api.get('/products/')).body)).toHaveLength(2)
   })
 
   test('lists show what a node created before it died, though it could not say so', async () => {

@@ -7,13 +7,19 @@ import { connected } from '../../../../test/harness/postgres/database.ts'
 import { sample } from '../../../../test/harness/samples.ts'
 import { startService } from '../../../../test/harness/service.ts'
 import type { TcpProxy } from '../../../../test/harness/tcp-proxy.ts'
+import { until } from '../../../../test/harness/until.ts'
 
 /** The index and followers do not show a transaction that is committed on the coordinator, but not yet on all workers. */
 
 setDefaultTimeout(120_000)
 
+const FLAGS = ['--access-log', 'off']
+
 /** More than enough for an event to arrive. */
 const SILENCE_MS = 600
+
+/** More than enough for a list to be read, and less than a list may wait for a lock. */
+const LIST_MS = 200
 
 const OLD_PRICE = 3
 const NEW_PRICE = 70
@@ -28,16 +34,18 @@ test.skipIf(coordinator === '')(
   async () => {
     await using shop = await open()
     const { api, id } = shop
+    await using otherNode = await startService(shop.url, { flags: FLAGS })
     await using early = await EventFollower.at(api.address())
     const { writing, held } = await raisePrice(shop)
     const counting = countOf(api, NEW_PRICE)
     await using late = await EventFollower.at(api.address())
+    await using elsewhere = await EventFollower.at(otherNode.address)
     await Bun.sleep(SILENCE_MS)
-    expect([early.types, late.types]).toEqual([[], []])
+    expect([early.types, late.types, elsewhere.types]).toEqual([[], [], []])
     held.passOn()
     expect((await writing).status).toBe(200)
     expect((await counting).body).toMatchObject({ count: 1 })
-    for (const follower of [early, late]) {
+    for (const follower of [early, late, elsewhere]) {
       const [event] = await follower.count(1)
       expect(event).toMatchObject({ event: 'product.updated', data: { data: { id, price: NEW_PRICE } } })
     }
@@ -66,18 +74,37 @@ test.skipIf(coordinator === '')(
   },
 )
 
+test.skipIf(coordinator === '')('a list has a review once while it is moved to another worker', async () => {
+  await using shop = await open()
+  const { api, sql, proxy, id } = shop
+  let target = id
+  while ((await shop.proxyAt(target)) === proxy) target = await api.create('/products/', sample.product)
+  const user = await api.create('/users/', sample.user)
+  const review = await api.create('/reviews/', sample.review(id, user))
+  const held = proxy.holdBackFrom(SECOND_PHASE)
+  const moving = api.patch(`/reviews/${review}`, sample.review(target, user))
+  await held.begun
+  await until(async () => (await sql`SELECT FROM reviews WHERE id = ${review}`).length === 2)
+  const listing = api.get('/reviews/')
+  await Bun.sleep(LIST_MS)
+  held.passOn()
+  expect((await moving).status).toBe(200)
+  expect((await listing).body).toMatchObject([{ id: review, product_id: target }])
+})
+
 /** A shop with a product on a worker behind a proxy, which the index knows. */
 async function open() {
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await createCitusDatabase(coordinator, { throughProxies: true }))
-  const service = opening.use(await startService(database.url, { flags: ['--access-log', 'off'] }))
+  const service = opening.use(await startService(database.url, { flags: FLAGS }))
   const sql = opening.use(connected(database.url))
   const api = client(() => service.address)
   const id = await api.create('/products/', { ...sample.product, price: OLD_PRICE })
   expect((await countOf(api, OLD_PRICE)).body).toMatchObject({ count: 1 })
-  const proxy = await proxyOf(id, sql, database.proxies)
+  const proxyAt = (productId: number) => proxyOf(productId, sql, database.proxies)
+  const proxy = await proxyAt(id)
   const all = opening.move()
-  return { api, sql, proxy, id, [Symbol.asyncDispose]: () => all.disposeAsync() }
+  return { url: database.url, api, sql, proxy, proxyAt, id, [Symbol.asyncDispose]: () => all.disposeAsync() }
 }
 
 async function proxyOf(productId: number, sql: SQL, proxies: readonly TcpProxy[]): Promise<TcpProxy> {

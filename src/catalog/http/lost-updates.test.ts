@@ -293,6 +293,22 @@ withEachEngine('updates with If-Match on two nodes', engine => {
     }
   })
 
+  test('a review that another node has moved is updated and read where it is now', async () => {
+    const products = [await one.create('/products/', sample.product), await one.create('/products/', sample.product)]
+    const user = await one.create('/users/', sample.user)
+    const path = `/reviews/${await one.create('/reviews/', sample.review(Number(products[0]), user))}`
+    const move = (place: number) => write(other, 'PATCH', path, '*', sample.review(Number(products[place]), user))
+    const moved = await move(1)
+    const updated = await write(one, 'PATCH', path, tagIn(moved), {
+      ...sample.review(Number(products[1]), user),
+      rating: 1,
+    })
+    expect(updated).toMatchObject({ status: 200, body: { product_id: products[1], rating: 1 } })
+    expect((await one.get(path)).body).toEqual(updated.body)
+    const back = await move(0)
+    expect(await one.get(path)).toMatchObject({ status: 200, body: back.body })
+  })
+
   test('clients that read, count one up and try again after a 412 lose no count', async () => {
     const path = `/products/${await one.create('/products/', { ...sample.product, price: 1 })}`
     let refused = 0

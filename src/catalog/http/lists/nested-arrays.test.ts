@@ -36,6 +36,14 @@ onEachEngine('nested arrays', api => {
     }
   })
 
+  test('each resource of a list has its items, however many the one before it has', async () => {
+    const { productId, userId } = await reviewedProduct(api, 3 * PAGE_ITEMS)
+    const other = await api.create('/users/', sample.user)
+    const review = await api.create('/reviews/', sample.review(productId, other))
+    const [, listed] = z.array(z.unknown()).parse((await api.get(`/users/?after_id=${userId - 1}&limit=2`)).body)
+    expect(embeddedIds(listed, 'reviews')).toEqual([review])
+  })
+
   test('a nested array that was cut has a link to the rest', async () => {
     const { productId, userId, reviewIds } = await reviewedProduct(api, PAGE_ITEMS + 3)
     const product = await api.get(`/products/${productId}`)

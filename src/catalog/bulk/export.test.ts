@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawn } from 'bun'
+import { createMany } from '../../../test/harness/catalog/created.ts'
 import { client } from '../../../test/harness/client.ts'
 import { countSkippedOnCitus } from '../../../test/harness/contract.ts'
 import { migrated } from '../../../test/harness/copy/odd-shop.ts'
@@ -51,6 +52,8 @@ async function oddShop(engine: Engine): Promise<Shop> {
   await api.create('/products/1/products', { ...sample.product, description: '' })
   await api.create('/users/', { ...sample.user, is_banned: 1 })
   for (const comment of TEXTS) await api.create('/reviews/', { ...sample.review(1, 1), comment })
+  // On Citus, the last of the ids that are read at once.
+  await createMany(api, '/products/', [{ ...sample.product, id: 10_000 }])
   await api.delete('/reviews/2')
   return database
 }

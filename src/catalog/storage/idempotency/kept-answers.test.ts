@@ -30,6 +30,9 @@ const SURROUNDINGS = { flags: FLAGS, environment: QUICK_HASHES }
 
 const ROUNDS = 10
 
+/** Requests without a key, some of which share a statement with those that have one. */
+const BESIDE = Array.from({ length: 6 }, (_, place) => place)
+
 /** More than is deleted at once. */
 const EXPIRED_KEYS = 300
 
@@ -69,11 +72,13 @@ withEachEngine('kept answers', engine => {
       for (let round = 0; round < ROUNDS; round += 1) {
         const sent = round % 4 === 0 ? { body: lines(sample.category), type: NDJSON } : { body: sample.category }
         const request = { ...sent, path: '/categories/', key: `round-${round}` }
+        const others = BESIDE.map(place => (place % 2 === 0 ? one : other).create('/categories/', sample.category))
         const answers = await Promise.all([one, other, one, other].map(api => postKeyed(api, request)))
+        expect(new Set(await Promise.all(others)).size).toBe(BESIDE.length)
         expect(answers.filter(({ status, isReplayed }) => status === 200 && !isReplayed)).toHaveLength(1)
         for (const { status } of answers) expect([200, 409]).toContain(status)
         expect(new Set(answers.filter(({ status }) => status === 200).map(({ text }) => text)).size).toBe(1)
-        expect(await listOf(one, '/categories/?limit=1000')).toHaveLength(round + 1)
+        expect(await listOf(one, '/categories/?limit=1000')).toHaveLength((round + 1) * (1 + BESIDE.length))
       }
     })
 

@@ -56,6 +56,8 @@ onCitus('stockroom distribute', coordinator => {
       ['categories', 'product_ratings', 'products', 'reviews', 'users'].map(name => ({ name })),
     )
 
+    const left = 'SELECT sum(pg_relation_size(logicalrelid))::int AS bytes FROM pg_dist_partition'
+    expect(await postgres.read(database.url, left)).toEqual([{ bytes: 0 }])
     expect(await answersOf(database.url)).toEqual(before)
     expectRefusal(await distribute(database.url), { status: 1, reason: /is distributed already/ })
 

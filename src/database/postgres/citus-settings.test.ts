@@ -23,7 +23,11 @@ test.skipIf(citus === null)(
 
     await set('citus.max_adaptive_executor_pool_size', '16')
     await set('citus.node_connection_timeout', "'30s'")
-    const before = await warningsAt(database.url, ['citus.max_adaptive_executor_pool_size'])
+    await citus.read(
+      database.url,
+      `SELECT run_command_on_workers('ALTER ROLE CURRENT_USER IN DATABASE ${name} SET lock_timeout = 7000')`,
+    )
+    const before = await warningsAt(database.url, ['citus.max_adaptive_executor_pool_size', 'lock_timeout'])
     expect(before).toContainEqual({
       setting: 'citus.max_adaptive_executor_pool_size',
       server: 'the coordinator',
@@ -31,6 +35,12 @@ test.skipIf(citus === null)(
       command: 'ALTER SYSTEM SET citus.max_adaptive_executor_pool_size = 2; SELECT pg_reload_conf()',
     })
     expect(before.map(({ setting }) => setting)).toContain('citus.node_connection_timeout')
+    expect(before).toContainEqual({
+      setting: 'lock_timeout',
+      server: expect.stringMatching(/:\d+$/),
+      value: 7_000,
+      command: expect.stringMatching(/^ALTER ROLE \w+ SET lock_timeout = '1s'$/),
+    })
     expect(before.map(({ setting }) => setting)).not.toContain('shards')
 
     await set('citus.max_adaptive_executor_pool_size', '2')

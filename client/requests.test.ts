@@ -431,7 +431,7 @@ test('the next page has a signal of its own, and otherwise the options of the pa
   expect(await failureOf(second?.next() ?? Promise.reject())).toMatchObject({ status: 503 })
   expect(shop.server.asked).toHaveLength(3)
   const error = await failureOf(second?.next({ retries: 1 }) ?? Promise.reject())
-  // What was sought may be personal.
+  // Without the query: what somebody searches for may be personal.
   expect(error.message).toBe('GET /products/: 503 Too many requests are waiting')
   expect(shop.server.asked).toHaveLength(5)
 })

@@ -511,7 +511,7 @@ test('a file of nothing but wrong lines is not read to its end', async () => {
   expect(errors).toContain('reviews.ndjson:1: product_id: Field required\n')
   expect(errors).toEndWith('because of 1000 wrong lines or more; the rest was not read\n')
   expect(errors.split('\n')).toHaveLength(4_002)
-  // Unless a good one may follow.
+  // With --keep-good it is, because good lines may follow.
   const mixed = { 'products.ndjson': '{\n'.repeat(1_001) + PRODUCT }
   const kept = await imported(database.url, mixed, ['--keep-good'])
   expect(kept).toMatchObject({ status: 1, output: 'Imported 1 products\n' })

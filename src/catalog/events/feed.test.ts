@@ -130,7 +130,7 @@ test('a slow follower that catches up is not sent away when a transaction withou
   await feed.current()
   using follower = followerOf(feed, { key: '', passes: () => true })
   const bytes = follower.bytes()
-  const next = async () => new TextDecoder().decode((await bytes.next()).value ?? new Uint8Array())
+  const next = async () => await nextText(bytes)
   await next()
   expect(await next()).toStartWith('event: category.created\nid: 1.1\n')
   // While its client reads this.
@@ -262,7 +262,7 @@ test('a slow follower is told to read everything again, although further events 
   await feed.current()
   log = [restored, made]
   await feed.current()
-  expect(new TextDecoder().decode((await bytes.next()).value ?? new Uint8Array())).toStartWith('event: reset\n')
+  expect(await nextText(bytes)).toStartWith('event: reset\n')
   await feed.stop()
 })
 
@@ -273,7 +273,7 @@ test('a follower whose next events were removed before it has read them is told 
   using follower = followerOf(feed, { key: '', passes: () => true })
   const bytes = follower.bytes()
   await bytes.next()
-  const told = new TextDecoder().decode((await bytes.next()).value ?? new Uint8Array())
+  const told = await nextText(bytes)
   expect(told).toStartWith('event: reset\nid: 6.1\n')
   expect(told).toContain('"reason":"expired"')
   await feed.stop()
@@ -289,7 +289,7 @@ test('a follower whose next events are no longer in memory gets them from the da
   using follower = followerOf(feed, { key: '', passes: () => true })
   const bytes = follower.bytes()
   await bytes.next()
-  const page = new TextDecoder().decode((await bytes.next()).value ?? new Uint8Array())
+  const page = await nextText(bytes)
   expect(page).toStartWith('event: category.created\nid: 1.1\n')
   await feed.stop()
 })
@@ -390,6 +390,10 @@ function feedOf(
 ): Feed {
   const [begin, removeOld] = [async () => {}, async () => {}]
   return new Feed({ begin, first: async () => first, last: async () => last, read, removeOld })
+}
+
+async function nextText(bytes: AsyncIterator<Uint8Array>): Promise<string> {
+  return new TextDecoder().decode((await bytes.next()).value ?? new Uint8Array())
 }
 
 /** A poll from the start, which waits for a minute by default. */

@@ -75,7 +75,7 @@ test('without a feed, no page offers what happens', async () => {
   const { text } = await shop.page.open('/admin/')
   expect(text).toContain('/admin/import')
   expect(text).not.toContain('/admin/activity')
-  // Nor can anybody log out who has not logged in.
+  // Without keys nobody logs in, so there is no log-out.
   expect(text).not.toContain('/admin/logout')
   expect((await shop.page.open('/admin/activity')).status).toBe(404)
 })
@@ -482,7 +482,7 @@ test('of two who edit a row, the second is shown what the first has saved, and r
   const row = `/admin/products/${id}/row`
   const tag = fieldIn(await page.open(`${row}?edit`), 'tag')
   await api.put(`/products/${id}`, { ...sample.product, name: 'Theirs', price: 5 })
-  // What is wrong with the text does not make it a change of the version that nobody has seen.
+  // A refused form keeps its tag: its user has not seen the new version yet.
   const wrong = await page.send(row, { tag, name: 'X', price: '7' })
   expect([wrong.status, fieldIn(wrong, 'tag')]).toEqual([422, tag])
   expect(wrong.text).toContain('Should have at least 3 characters')
@@ -706,7 +706,7 @@ test('an activity page gets what has changed since it was made, or since it has 
   const [, from] = /sse-connect="([^"]+)"/.exec((await shop.page.open('/admin/activity')).text) ?? []
   await create('Last')
   expect(await changesAfter(shop.service.address + from, null, '>Last<')).not.toContain('>Missed')
-  // What is gone has no page.
+  // A deleted product has no page to link to.
   await shop.api.send('/products/4', { method: 'DELETE' })
   const gone = await changesAfter(path, await changeOf(shop.service.address, 'Last'), 'product deleted')
   expect(gone).not.toContain('/admin/products/4')

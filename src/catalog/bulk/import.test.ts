@@ -412,7 +412,10 @@ test('a file without a line, such as the export of an empty list, is imported, a
   }
   const { status, output, errors } = await imported(database.url, { ...empty, 'products.ndjson': PRODUCT })
   expect({ status, output }).toEqual({ status: 0, output: 'Imported 0 categories, 1 products, 0 users\n' })
-  for (const name of Object.keys(empty)) expect(errors).toContain(`${name}: the file is empty\n`)
+  for (const name of Object.keys(empty)) {
+    expect(errors).toContain(`${name}: the file is empty\n`)
+    expect(errors.split('\n').filter(line => line === `${name}: 0`)).toHaveLength(1)
+  }
   expect(errors).not.toContain('products.ndjson: the file is empty')
 })
 

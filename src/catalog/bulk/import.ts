@@ -86,6 +86,7 @@ async function storeFiles(
 }
 
 function report({ file, bytesRead, size, stored }: SourceFile, isEnd: boolean, shown: Progress): void {
+  if (!isEnd && size === 0) return
   // A file that grew during the import is not complete either.
   shown.report(basename(file.path), isEnd ? size : Math.max(0, Math.min(bytesRead, size - 1)), size, stored)
 }

@@ -178,7 +178,10 @@ test('one resource is written to standard output', async () => {
   expect((await run([...only, '--format', 'csv', '-'])).output).toBe(
     'id,name,description\n1,"Garden, ""big""",All for the garden\n',
   )
-  expectRefusal(await run(['export', '--database', shop.url]), { status: 2, reason: /--resource/ })
+  expectRefusal(await run(['export', '--database', shop.url]), {
+    status: 2,
+    reason: /a new folder, or a new file such as products\.csv; or use --resource/,
+  })
 })
 
 test('the last extension of a file decides how it is written', async () => {

@@ -24,6 +24,11 @@ export async function exportTo(line: CommandLine): Promise<void> {
   if (/\.(gz|bz2|xz|zst|zip|jsonl?|tsv|txt|xlsx?)$/i.test(to)) {
     throw new SettingError(`${to}: export writes .ndjson or .csv; without TO, you can pipe it into gzip, for example`)
   }
+  if (to === '-' && line.value(exportedResource) === null) {
+    throw new SettingError(
+      'export takes a new folder, or a new file such as products.csv; or use --resource for standard output',
+    )
+  }
   const isOne = to === '-' || FORMATS.some(name => extname(to).toLowerCase() === `.${name}`)
   const files = isOne ? [bulkFile(to, line, 'ndjson')] : filesIn(to, line)
   const showsHashes = line.value(passwordHashes)

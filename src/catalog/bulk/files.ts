@@ -11,6 +11,8 @@ import { BULK_RESOURCES, type BulkResource } from './resources.ts'
 import { FORMATS, type Format, format, resource } from './settings.ts'
 import { textOf } from './text.ts'
 
+const NAMES = BULK_RESOURCES.map(({ stored }) => stored.table).join(', ')
+
 /** A file that is named on the command line; `-` is standard input or output. */
 export interface BulkFile {
   readonly path: string
@@ -27,8 +29,8 @@ export function bulkFile(path: string, line: CommandLine, usual?: Format): BulkF
   const told = line.value(resource) ?? /^[a-z]+/.exec(name)?.[0]
   const found = BULK_RESOURCES.find(({ stored }) => stored.table === told)
   const written = line.value(format) ?? FORMATS.find(known => name.endsWith(`.${known}`)) ?? usual
-  if (!found) throw new SettingError(`${path}: use --resource to say what it contains`)
-  if (!written) throw new SettingError(`${path}: use --format to say how it is written`)
+  if (!found) throw new SettingError(`${path}: use --resource to say what it contains: ${NAMES}`)
+  if (!written) throw new SettingError(`${path}: save it as "CSV UTF-8", or use --format to say how it is written`)
   return { path, resource: found, format: written }
 }
 

@@ -347,8 +347,8 @@ test('a wrong line of CSV is listed by the number of the line that it begins on'
 test('files that cannot be read as a whole are refused in one line', async () => {
   await using database = await sqlite.freshDatabase()
   const refusals: [Files, 1 | 2, RegExp, (readonly string[])?][] = [
-    [{ 'articles.csv': '' }, 2, /articles\.csv: use --resource/],
-    [{ 'products.txt': '' }, 2, /products\.txt: use --format/],
+    [{ 'articles.csv': '' }, 2, /articles\.csv: use --resource .*: categories, products, users, reviews$/m],
+    [{ 'products.xlsx': ZIP }, 2, /products\.xlsx: save it as "CSV UTF-8", or use --format/],
     [{ 'products.csv': '' }, 2, /--format: "xml" is none of ndjson, csv/, ['--format', 'xml']],
     [{ 'products.csv': 'name,price\nSpade,1\n' }, 1, /products\.csv: the first line .*lacks description/],
     [{ 'products.csv': 'name,Name,description,price\n' }, 1, /two columns have the name "name"/],

@@ -31,7 +31,13 @@ test("the README's table of settings has each variable of the service with its f
 })
 
 /** Variables that the runtime and the packages read. */
-const OF_THE_RUNTIME = ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TIMEOUT', 'OTEL_RESOURCE_ATTRIBUTES']
+const OF_THE_RUNTIME = [
+  'HTTPS_PROXY',
+  'HTTP_PROXY',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'OTEL_EXPORTER_OTLP_TIMEOUT',
+  'OTEL_RESOURCE_ATTRIBUTES',
+]
 
 test('each constant and variable that a guide names is in the source', () => {
   const guides = [...new Glob('{docs,src}/**/*.md').scanSync(ROOT)].map(file => readFileSync(join(ROOT, file), 'utf8'))

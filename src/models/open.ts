@@ -22,7 +22,10 @@ export async function openChatModel(
   baseUrl: string | null,
   { clock = systemClock, asksForUsage = false }: ModelOptions = {},
 ): Promise<ChatModel> {
-  if (choice === null) return demoModel(clock)
+  if (choice === null) {
+    if (baseUrl !== null) throw new SettingError('CHAT_BASE_URL: needs CHAT_MODEL=compatible:MODEL, too')
+    return demoModel(clock)
+  }
   const provider = PROVIDERS[choice.provider]
   const apiKey = credentialFor(provider, choice)
   const baseURL = addressOf(provider, choice, baseUrl)

@@ -67,6 +67,11 @@ describe('settings', () => {
     }
   })
 
+  test('CHAT_BASE_URL without CHAT_MODEL is refused, because the demo model would answer for that server', async () => {
+    const message = await settingError({ CHAT_BASE_URL: 'http://localhost:11434/v1' })
+    expect(message).toStartWith('CHAT_BASE_URL: needs CHAT_MODEL=compatible:MODEL')
+  })
+
   test('CHAT_BASE_URL for a provider that is not a compatible server is refused', async () => {
     const environment = { CHAT_MODEL: 'openai:m', OPENAI_API_KEY: 'key', CHAT_BASE_URL: 'http://localhost:11434/v1' }
     expect(await settingError(environment)).toContain('OPENAI_BASE_URL')

@@ -33,7 +33,7 @@ const COMMANDS = [
 process.exitCode = await main(process.argv.slice(2))
 
 async function main(argv: readonly string[]): Promise<number> {
-  const [name, ...rest] = argv
+  const [name, ...rest] = argv[0] === 'help' && argv.length > 1 ? [...argv.slice(1), '--help'] : argv
   try {
     if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
       const write = name === undefined ? printError : printResult

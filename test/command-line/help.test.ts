@@ -17,7 +17,10 @@ test('-h and help print the help too', async () => {
   const whole = await run(['--help'])
   expect(await run(['-h'])).toEqual(whole)
   expect(await run(['help'])).toEqual(whole)
-  expect(await run(['serve', '-h'])).toEqual(await run(['serve', '--help']))
+  const ofServe = await run(['serve', '--help'])
+  expect(await run(['serve', '-h'])).toEqual(ofServe)
+  expect(await run(['help', 'serve'])).toEqual(ofServe)
+  expectRefusal(await run(['help', 'swerve']), { status: 2, reason: /swerve/ })
 })
 
 test('without a command, the program prints its commands and exits with a status that says nothing was done', async () => {

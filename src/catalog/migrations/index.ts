@@ -7,6 +7,7 @@ import postgresSearch from './postgres/catalog_0003_search.sql' with { type: 'te
 import postgresEvents from './postgres/catalog_0004_events.sql' with { type: 'text' }
 import postgresOtherPrograms from './postgres/catalog_0005_other_programs.sql' with { type: 'text' }
 import postgresOneLog from './postgres/catalog_0006_one_log.sql' with { type: 'text' }
+import postgresFacets from './postgres/catalog_0007_facets.sql' with { type: 'text' }
 import sqlite from './sqlite/catalog_0001.sql' with { type: 'text' }
 import sqliteRatings from './sqlite/catalog_0002_ratings.sql' with { type: 'text' }
 import sqliteSearch from './sqlite/catalog_0003_search.sql' with { type: 'text' }
@@ -30,6 +31,7 @@ export const catalogMigrations: Migrations = {
     { name: 'catalog_0004_events', sql: postgresEvents },
     { name: 'catalog_0005_other_programs', sql: postgresOtherPrograms },
     { name: 'catalog_0006_one_log', sql: postgresOneLog },
+    { name: 'catalog_0007_facets', sql: postgresFacets },
   ],
   citus: [{ name: 'catalog_citus_0001', sql: citus }],
 }

@@ -17,7 +17,7 @@ export function postgresFacetReads<Row extends Values>(
       `(SELECT json_agg(json_build_object('value', value, 'name', name, 'count', number) ORDER BY number DESC, value)::text FROM ${table})`
     const [row] = await ask<CountedRow & { readonly state: string | null }>(
       `WITH groups AS MATERIALIZED (
-        SELECT coalesce(owner.category_id, 0) AS value, ${ofGroup} ${from} GROUP BY 1
+        SELECT coalesce(owner.category_id, 0) AS value, ${ofGroup} FROM ${from} GROUP BY owner.category_id
       ), named AS (
         SELECT groups.value, categories.name, number FROM groups LEFT JOIN categories ON categories.id = groups.value
         WHERE groups.value = 0 OR categories.id IS NOT NULL

@@ -17,12 +17,14 @@ export interface ParameterSql {
 /** The parts of a statement that selects rows of a list, each as `owner`. */
 export interface ListSql {
   readonly where: string
+  /** The parts of `where`, those of the query in its order before the others. */
+  readonly conditions: readonly string[]
   readonly orderBy: string
   /** The values of the parameters in `where`, in order. */
   readonly parameters: Value[]
 }
 
-/** SQL for a query, the same on every engine but for parameters. Its conditions come in the order of the query. */
+/** SQL for a query, the same on every engine but for parameters. */
 export function listSql<Row extends Values>(
   resource: StoredResource<Row>,
   { where, order, from, until }: ListQuery<Row>,
@@ -53,10 +55,15 @@ export function listSql<Row extends Values>(
   if (until) conditions.push(compared(order.isDescending ? '>=' : '<=', until))
   const direction = order.isDescending ? 'DESC' : 'ASC'
   return {
-    where: conditions.join(' AND ') || 'TRUE',
+    where: allOf(conditions),
+    conditions,
     orderBy: place.map(column => `${column} ${direction}`).join(', '),
     parameters,
   }
+}
+
+export function allOf(conditions: readonly string[]): string {
+  return conditions.join(' AND ') || 'TRUE'
 }
 
 /** SQL for the columns that tell a row's place besides its id, after others. */

@@ -6,7 +6,7 @@ import { factsOf, INDEX_FORM, type NotedRow, notedParts, notedRows, valueColumns
 import type { IndexReader, IndexReads } from '../index/lists.ts'
 import { type Beginning, type MatchSyntax, matchOf, type Rank } from '../index/matching.ts'
 import type { Cursor, ListQuery } from '../query.ts'
-import { listSql } from '../query-sql.ts'
+import { allOf, listSql } from '../query-sql.ts'
 import type { IndexDescription, IndexedResource, TableName, Values } from '../resource.ts'
 import type { IdPage } from '../store.ts'
 import { inputOf } from './creation.ts'
@@ -188,15 +188,14 @@ export function postgresIndexReads<Row extends Values>(
   type Selection = ReturnType<typeof indexSelection<Row>>
 
   /** The rows among which are the matches, and how many of them to look through. */
-  const rowsOf = ({ where, matches, orderBy, columns, parameter }: Selection, most: number | null) => {
-    if (matches.length === 0) return { before: '', from: `${facts} AS owner WHERE ${where}` }
-    const match = matches.join(' AND ')
+  const rowsOf = (selected: Selection, most: number | null) => {
+    const { from, where, indexed, hasWords, orderBy, columns, parameter } = selected
+    if (!hasWords) return { before: '', from }
     if (most !== null) {
-      const first = `SELECT * FROM ${facts} AS owner WHERE ${where} ORDER BY ${orderBy} LIMIT ${parameter(most)}::bigint`
-      return { before: '', from: `(${first}) AS owner WHERE ${match}` }
+      const first = `SELECT * FROM ${facts} AS owner WHERE ${indexed} ORDER BY ${orderBy} LIMIT ${parameter(most)}::bigint`
+      return { before: '', from: `(${first}) AS owner WHERE ${where}` }
     }
-    const all = `SELECT ${columns} FROM ${facts} AS owner WHERE ${where} AND ${match}`
-    return { before: `WITH owner AS MATERIALIZED (${all}) `, from: 'owner WHERE TRUE' }
+    return { before: `WITH owner AS MATERIALIZED (SELECT ${columns} FROM ${from}) `, from: 'owner WHERE TRUE' }
   }
   const page = async (ask: Query, query: ListQuery<Row>, rank: Rank | null, most: number | null): Promise<IdPage> => {
     const selected = indexSelection(resource, query, rank)
@@ -258,17 +257,28 @@ export function indexSelection<Row extends Values>(
   query: ListQuery<Row>,
   rank: Rank | null,
 ) {
-  const { facts } = resource.index
-  const { search } = query
-  const { where, orderBy, parameters } = listSql(resource, query, POSTGRES_PARAMETERS)
-  const conditions = [where]
+  const { facts, copied } = resource.index
+  const { search, where: filters } = query
+  const list = listSql(resource, query, POSTGRES_PARAMETERS)
+  const { orderBy, parameters } = list
+  // Of the columns with filters, only copied ones have an index: by another one, the server would read all rows to find a few.
+  const indexed = list.conditions.filter((_, at) => filters[at] === undefined || filters[at].column in copied)
+  const conditions = [...list.conditions]
   const parameter = (value: Parameter) => `$${parameters.push(value)}`
   const match = search && matchOf(search, rank, TSQUERY)
   if (match) conditions.push(`owner.words @@ ${parameter(match.words)}::text::tsquery`)
   if (match?.beginning) conditions.push(beginningSql(match.beginning, parameter))
   const columns = [...query.order.by, 'id'].map(column => `owner.${column}`).join(', ')
-  const from = `FROM ${facts} AS owner WHERE ${conditions.join(' AND ')}`
-  return { from, where, matches: conditions.slice(1), orderBy, columns, parameters, parameter }
+  return {
+    from: `${facts} AS owner WHERE ${allOf(conditions)}`,
+    where: allOf(conditions),
+    indexed: allOf(indexed),
+    hasWords: match !== null,
+    orderBy,
+    columns,
+    parameters,
+    parameter,
+  }
 }
 
 /** How many rows a search first looks through for a page after so many items, or to count so many; `null` if for all at once. */

@@ -8,7 +8,8 @@ const HOST = '127.0.0.1'
 const LISTENING_LINE = / at (http:\/\/[^\s,]+)/
 
 export interface CatalogService extends AsyncDisposable {
-  readonly address: string
+  /** Resolves when the service listens. Rejects if it ends before. */
+  readonly address: Promise<string>
   /** Rejects when the service ends. */
   readonly failed: Promise<never>
 }
@@ -17,7 +18,7 @@ export interface CatalogService extends AsyncDisposable {
  * Starts `stockroom serve` as a child process on a free port of this machine. It gets none of the user's settings, so that no
  * `DATABASE_URL` leads the demo to real data.
  */
-export async function startCatalog(database: string): Promise<CatalogService> {
+export function startCatalog(database: string): CatalogService {
   const place = ['--host', HOST, '--port', '0', '--database', `sqlite:${database}`]
   const child = spawn([...ownCommand(), 'serve', ...place, '--access-log', 'off', '--log-level', 'warning'], {
     env: { [LAUNCHER_VARIABLE]: String(process.pid) },
@@ -29,9 +30,8 @@ export async function startCatalog(database: string): Promise<CatalogService> {
   })
   // Callers get the error when they wait for it. After disposal nobody waits, and it must not end the process.
   failed.catch(() => {})
-  const address = await Promise.race([listeningAddress(child.stdout), failed])
   return {
-    address,
+    address: Promise.race([listeningAddress(child.stdout), failed]),
     failed,
     [Symbol.asyncDispose]: async () => {
       child.kill()

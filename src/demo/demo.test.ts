@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { spawn } from 'bun'
 import { Hono } from 'hono'
 import { createClient } from 'stockroom/client'
 import { z } from 'zod'
 import { atRoot, LOOPBACK } from '../../test/harness/loopback.ts'
 import { childrenOf } from '../../test/harness/process-tree.ts'
-import { type Service, startServer } from '../../test/harness/service.ts'
+import { commandLine, type Service, startServer, surroundingsOf } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { until } from '../../test/harness/until.ts'
 import { finishApp } from '../server/app.ts'
@@ -261,6 +262,20 @@ test('the demo says what it serves, stops with status 0, and leaves nothing behi
   expect(readdirSync(own.path)).toEqual([])
   expect(service.errors()).toBe('')
   expect(existsSync(real)).toBe(false)
+})
+
+test('Ctrl-C while the demo starts, which ends its catalog service as well, is no failure and leaves nothing behind', async () => {
+  using own = temporaryFolder()
+  const child = spawn(commandLine(['demo', '--host', '127.0.0.1', '--port', '0'], {}), {
+    ...surroundingsOf({ environment: { TMPDIR: own.path } }),
+    stdio: ['ignore', 'ignore', 'pipe'],
+    // A terminal sends it to the whole group.
+    detached: true,
+  })
+  await until(() => childrenOf(child.pid).length > 0)
+  process.kill(-child.pid, 'SIGINT')
+  expect([await child.exited, await child.stderr.text()]).toEqual([0, ''])
+  expect(readdirSync(own.path)).toEqual([])
 })
 
 // The last test: it ends the demo of all others.

@@ -22,14 +22,17 @@ export async function serveDemo(line: CommandLine): Promise<void> {
   const folder = open.adopt(mkdtempSync(join(tmpdir(), 'stockroom-demo-')), path =>
     rmSync(path, { recursive: true, force: true }),
   )
-  const catalog = open.use(await startCatalog(join(folder, 'shop.db')))
+  const catalog = open.use(startCatalog(join(folder, 'shop.db')))
+  // Ctrl-C at a terminal also ends the catalog, which is no failure then.
+  const address = await Promise.race([stopped, catalog.address])
+  if (!address) return
   const { createClient } = await loadClient(join(folder, 'client'))
-  const shop = createClient(catalog.address)
+  const shop = createClient(address)
   const opening = open.adopt(new AbortController(), controller => controller.abort())
-  const opened = await Promise.race([openShop(shop, opening.signal), catalog.failed, stopped])
+  const opened = await Promise.race([stopped, openShop(shop, opening.signal), catalog.failed])
   if (!opened) return
   const traffic = open.use(new Traffic(shop, opened))
-  const server = open.use(listen({ app: createDemo({ catalog: catalog.address, shop, opened, traffic }), ...settings }))
+  const server = open.use(listen({ app: createDemo({ catalog: address, shop, opened, traffic }), ...settings }))
   traffic.start()
   print(
     `stockroom serves the demo shop at ${server.address}\n` +

@@ -140,7 +140,11 @@ test('a stop ends the streams of changes, that of the admin page too', async () 
   await shop.api.create('/products/', sample.product)
   await Promise.all(open.map(stream => until(() => stream.text().includes(sample.product.name))))
   expect(await shop.service.stop()).toBe(0)
-  for (const stream of open) stream[Symbol.dispose]()
+  for (const stream of open) {
+    // Whole, and not cut when the time of the stop is over.
+    await until(() => stream.text().endsWith('\r\n0\r\n\r\n'))
+    stream[Symbol.dispose]()
+  }
 })
 
 /** Each waits for the whole grace, with little to do, so they run at the same time. */

@@ -321,6 +321,7 @@ for (const engine of ENGINES) {
       expect(imported).toContain('2 lines imported')
       const { body, headers } = await api.get('/admin/export/users.csv')
       expect(headers.get('Content-Disposition')).toBe('attachment; filename="users.csv"')
+      expect(headers.get('Cache-Control')).toBe('no-store')
       expect(String(body)).toContain('\n2,"Grace, ""the"" one",ada@mail.example,/ada.png,**********,1,0,')
       const form = new FormData()
       form.append('list', 'products')

@@ -72,6 +72,7 @@ test('while writes wait in vain for the lock of another program, the service is 
   other.run('COMMIT')
   expect((await api.put(`/products/${id}`, sample.product)).status).toBe(200)
   await expectReady(api)
+  expect(shop.service.errors()).toContain('writes wait in vain for another program that holds the write lock')
   other.run('BEGIN IMMEDIATE')
   expect((await api.post('/products/', sample.product)).status).toBe(503)
   other.run('COMMIT')

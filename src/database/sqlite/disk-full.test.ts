@@ -60,12 +60,17 @@ test.skipIf(!CAN_MOUNT)(
     })
     const api = client(() => service.address)
     expect((await api.get('/readyz')).status).toBe(200)
-    const stored = await fillUp(api)
-    await expectReadableAndFull(api, stored)
-    expectUnavailable(await api.get('/readyz'))
     // The disk, as only the service sees it.
     const seen = `/proc/${service.processId}/root${disk}`
     expect(existsSync(`${seen}/shop.db`)).toBe(true)
+    // Somebody else fills it, so no write has failed yet.
+    expect(spawnSync(['dd', 'if=/dev/zero', `of=${seen}/other`]).exitCode).toBe(1)
+    await until(async () => (await api.get('/readyz')).status === 503)
+    await Bun.file(`${seen}/other`).delete()
+    await until(async () => (await api.get('/readyz')).status === 200)
+    const stored = await fillUp(api)
+    await expectReadableAndFull(api, stored)
+    expectUnavailable(await api.get('/readyz'))
     await Bun.file(`${seen}/ballast`).delete()
     await until(async () => (await api.get('/readyz')).status === 200)
     stored.push(await api.create('/products/', BIG_PRODUCT))

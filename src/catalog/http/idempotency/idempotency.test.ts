@@ -105,6 +105,11 @@ onEachEngine('requests with an Idempotency-Key', api => {
       text: first.text,
       isReplayed: true,
     })
+    const many = { key: crypto.randomUUID(), path: '/products/', body: lines(sample.product), type: NDJSON }
+    expect((await postKeyed(api, many)).status).toBe(200)
+    const changed = lines({ ...sample.product, price: 35 })
+    expect(await postKeyed(api, { ...many, body: changed })).toMatchObject({ status: 422, isReplayed: false })
+    expect(await postKeyed(api, many)).toMatchObject({ status: 200, isReplayed: true })
   })
 
   test('an error is not kept, because nothing was written: the corrected request may use the same key', async () => {

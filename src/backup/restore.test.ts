@@ -9,6 +9,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -198,12 +199,17 @@ test.skipIf(process.getuid?.() !== 0)(
   },
 )
 
-test('restore leaves the mode of the database as it was', async () => {
+test('restore leaves the mode of the database as it was, and a link to it', async () => {
   await using shop = await startBackedUp()
   await shop.service.stop()
   chmodSync(shop.file, 0o640)
+  const linked = join(shop.folder, 'linked.db')
+  renameSync(shop.file, linked)
+  symlinkSync(linked, shop.file)
   expect(await shop.restore()).toMatchObject({ status: 0, errors: '' })
-  expect((statSync(shop.file).mode & 0o777).toString(8)).toBe('640')
+  expect((statSync(linked).mode & 0o777).toString(8)).toBe('640')
+  expect(lstatSync(shop.file).isSymbolicLink()).toBe(true)
+  expect(productsIn(linked)).toBe(BEFORE_BACKUP)
 })
 
 test('restore takes a backup that nobody may write to, and says in one line if there is no place for it', async () => {

@@ -158,12 +158,20 @@ for (const engine of ENGINES) {
       await using service = await startService(database.url, { flags: ['--access-log', 'off'] })
       const api = client(() => service.address)
       expect(await api.create('/categories/', JSON.parse(CATEGORY))).toBe(42)
+      // A follower that begins at the start is told of all of them.
+      const { body } = await api.get('/events?since=start', { Accept: 'application/x-ndjson' })
+      expect(JSON.parse(String(body).split('\n')[0] ?? '')).toMatchObject({
+        type: 'categories.imported',
+        data: { count: 4, first_id: 3, last_id: 41 },
+      })
       // A line without an id takes none that a later line has.
       const last = CATEGORY + CATEGORY.replace('{', '{"id":43,')
       expect((await imported(database.url, { 'categories.ndjson': last })).status).toBe(0)
       // Other programs may choose ids that the database has not drawn.
       await engine.write(database.url, "INSERT INTO categories (id, name, description) VALUES (60, 'Of another', '')")
       expect((await imported(database.url, { 'categories.ndjson': CATEGORY })).status).toBe(0)
+      const again = await imported(database.url, { 'categories.ndjson': CATEGORY.replace('{', '{"id":61,') })
+      expect(again.errors).toContain('categories.ndjson:1: id: Value error, Category with this id exists already')
       const ids = [3, 7, 40, 41, 42, 43, 44, 60, 61]
       expect((await api.get('/categories/')).body).toMatchObject(ids.map(id => ({ id })))
     })

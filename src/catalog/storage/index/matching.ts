@@ -37,7 +37,8 @@ export function matchOf(search: Search, rank: Rank | null, syntax: MatchSyntax):
   const isOneWord = first === text
   const begins = syntax.term(FIRST_OF_NAME + first, isOneWord && isOpen)
   const beginning = isOneWord ? null : { text: isOpen ? text : `${text} `, isOpen, isWanted: rank === 3 }
-  if (rank === 3) return { words: `(${ofName})${syntax.and}${begins}`, beginning }
+  // The first word of a name is one of its words.
+  if (rank === 3) return { words: isOneWord ? begins : `(${ofName})${syntax.and}${begins}`, beginning }
   return { words: isOneWord ? `(${ofName})${syntax.andNot}${begins}` : ofName, beginning }
 }
 

@@ -43,11 +43,12 @@ export function listSql<Row extends Values>(
   }
   const conditions = where.map(condition => {
     const column = `owner.${condition.column}`
-    if (condition.is !== 'in')
-      return `${column} ${condition.is} ${parameter(condition.value, typeOf(resource, condition.column))}`
+    const valueSql = (value: Value) => parameter(value, typeOf(resource, condition.column))
+    if (condition.is !== 'in') return `${column} ${condition.is} ${valueSql(condition.value)}`
     const ids = condition.value.filter(value => value !== null)
-    // Without `OR`, an index leads to them.
-    if (ids.length === 0 && condition.value.length > 0) return `${column} IS NULL`
+    const [first = null] = ids
+    // An index has the rows of one value in their order, but not those of several.
+    if (condition.value.length === 1) return first === null ? `${column} IS NULL` : `${column} = ${valueSql(first)}`
     const isAmong = sql.isAmong(column, parameters.push(sql.integers(ids)))
     return ids.length < condition.value.length ? `(${isAmong} OR ${column} IS NULL)` : isAmong
   })

@@ -1,5 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { z } from 'zod'
+import { NDJSON } from '../../../test/harness/catalog/keyed.ts'
 import { follow, idsOf, nextOf } from '../../../test/harness/catalog/list-pages.ts'
 import type { Answer, Client } from '../../../test/harness/client.ts'
 import { onEachEngine } from '../../../test/harness/contract.ts'
@@ -204,6 +205,22 @@ onEachEngine('searches', api => {
         expect(shown, `${skip} ${limit}`).toEqual(whole.slice(skip, skip + limit).map(Number))
       }
     }
+  })
+
+  test('a word that some of the first products have is found in all others, too', async () => {
+    const products = (count: number, name: string) => Array.from({ length: count }, () => ({ ...sample.product, name }))
+    const made = [
+      ...products(2, 'Far from the first'),
+      ...products(900, 'Other'),
+      ...products(8, 'Among the first'),
+      ...products(900, 'Other'),
+    ]
+    const body = made.map(product => `${JSON.stringify(product)}\n`).join('')
+    const { status } = await api.send('/products/', { method: 'POST', headers: { 'Content-Type': NDJSON }, body })
+    expect(status).toBe(200)
+    const both = await found(api, 'first')
+    expect(both).toBeArrayOfSize(10)
+    expect(await follow(api, '/products/?q=first&sort=-id&limit=8')).toEqual(both.reverse())
   })
 
   test('a count has the whole selection, up to what was asked', async () => {

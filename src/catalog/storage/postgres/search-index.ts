@@ -38,10 +38,16 @@ interface IndexForm {
  * through all rows in their order, in vain. So a search first looks through this many rows, which has a whole page for common words,
  * and otherwise finds all matches by the index of words before it orders them.
  */
-const FIRST_ROWS = 2_000
+const FIRST_ROWS = 1_000
 /** If it passes over items or counts them, it first looks through so many rows for each of them, up to a limit. */
 const ROWS_FOR_EACH = 4
 const FIRST_ROWS_MAX = 50_000
+/**
+ * If these rows have a part of the page, it looks through half as many again as should have all of it, unless these are more than
+ * eight times as many. To find all matches takes longer: each costs as much as to pass over three rows.
+ */
+const FURTHER_SHARE = 1.5
+const FURTHER_TIMES_MAX = 8
 
 /** The query language of `tsquery`. Quoted terms are taken as they are. */
 const TSQUERY: MatchSyntax = {
@@ -236,8 +242,12 @@ export function postgresIndexReads<Row extends Values>(
   const readsBy = (ask: Query): IndexReads<Row> => ({
     page: async (query, rank) => {
       const rows = firstRows(query, query.from.skip)
-      const first = rows === null ? null : await page(ask, query, rank, rows)
-      return first?.more ? first : page(ask, query, rank, null)
+      if (rows === null) return page(ask, query, rank, null)
+      const first = await page(ask, query, rank, rows)
+      if (first.more) return first
+      const further = furtherRows(query, rows, first.ids.length)
+      const second = further === null ? first : await page(ask, query, rank, further)
+      return second.more ? second : page(ask, query, rank, null)
     },
     count: async (query, rank, most) => {
       const rows = firstRows(query, most)
@@ -285,6 +295,12 @@ export function indexSelection<Row extends Values>(
 function firstRows<Row extends Values>({ search }: ListQuery<Row>, items: number): number | null {
   if (search === null || items > FIRST_ROWS_MAX) return null
   return Math.min(Math.max(FIRST_ROWS, ROWS_FOR_EACH * items), FIRST_ROWS_MAX)
+}
+
+/** How many rows a search looks through next, when these had so many items of the page; `null` if it goes by the index of words. */
+function furtherRows<Row extends Values>({ from, limit }: ListQuery<Row>, rows: number, items: number): number | null {
+  const times = (FURTHER_SHARE * (from.skip + limit + 1)) / (from.skip + items)
+  return items > 0 && times <= FURTHER_TIMES_MAX ? Math.min(Math.ceil(times * rows), FIRST_ROWS_MAX) : null
 }
 
 /** A condition on how a name begins. */

@@ -201,7 +201,7 @@ describe('passwords that wait to be hashed', () => {
     const before = await shop.count('users')
     const abandoned = 30
     for (let count = 0; count < abandoned; count++) await postAndLeave(shop.api.address(), '/users/', sample.user)
-    await shop.api.create('/users/', sample.user)
+    expect(await whenFree(() => shop.api.post('/users/', sample.user))).toBe(200)
     // Those already being hashed are stored.
     expect((await shop.count('users')) - before).toBeLessThan(abandoned / 2)
   })
@@ -215,7 +215,7 @@ describe('passwords that wait to be hashed', () => {
     await firstWith(200, answers)
     leaving.abort()
     await Promise.allSettled(answers)
-    await shop.api.create('/users/', sample.user)
+    expect(await whenFree(() => shop.api.post('/users/', sample.user))).toBe(200)
     expect(shop.printed()).not.toContain('"level":"error"')
   })
 
@@ -224,13 +224,14 @@ describe('passwords that wait to be hashed', () => {
     const masked = (signal: AbortSignal) =>
       post(address, { ...sample.user, password: MASK }, signal, 'application/x-ndjson')
     const leaving = new AbortController()
-    const creates = Array.from({ length: 8 }, () => shop.api.create('/users/', sample.user))
+    const stays = new AbortController().signal
+    const creates = Array.from({ length: 8 }, () => post(address, sample.user, stays))
     const left = masked(leaving.signal).catch(() => null)
-    await Promise.race(creates)
+    await firstWith(200, creates)
     leaving.abort()
     await left
     await Promise.all(creates)
-    expect((await masked(new AbortController().signal)).status).toBe(200)
+    expect(await whenFree(() => masked(stays))).toBe(200)
   })
 })
 
@@ -251,6 +252,19 @@ function firstWith(status: number, answers: readonly Promise<Response>[]): Promi
       return response
     }),
   )
+}
+
+/**
+ * The status of the first answer that is not 503. On a loaded machine, a hash may take so long that a few passwords are too many,
+ * and the service learns late that clients have left.
+ */
+async function whenFree(send: () => Promise<{ readonly status: number }>): Promise<number> {
+  let status = 503
+  await until(async () => {
+    status = (await send()).status
+    return status !== 503
+  })
+  return status
 }
 
 /** Sends a whole request and leaves before the answer. */

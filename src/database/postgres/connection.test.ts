@@ -118,7 +118,7 @@ test('an export takes as long as it needs also in a database that ends long tran
   await run(['seed', '--database', database.url, '--products', '3', '--reviews', '0'])
   // PostgreSQL before version 17 has no such limit.
   await server
-    .ask(sql => sql.unsafe(`ALTER DATABASE ${database.name} SET transaction_timeout = '100ms'`))
+    .ask(sql => sql.unsafe(`ALTER DATABASE ${database.name} SET transaction_timeout = '1s'`))
     .catch(error => expect(String(error)).toContain('unrecognized configuration parameter'))
   await using sql = connected(database.url)
   await sql`SELECT set_config('transaction_timeout', '0', false) WHERE current_setting('transaction_timeout', true) <> ''`
@@ -126,7 +126,7 @@ test('an export takes as long as it needs also in a database that ends long tran
   await sql`LOCK TABLE products`
   const exported = run(['export', '--database', database.url, '--resource', 'products'])
   await until(async () => (await server.ask(sql => sql`SELECT pid FROM pg_locks WHERE NOT granted`)).length > 0)
-  await sql`SELECT pg_sleep(0.3)::text`
+  await sql`SELECT pg_sleep(1.2)::text`
   await sql`COMMIT`
   const { status, output } = await exported
   expect({ status, lines: output.trim().split('\n').length }).toEqual({ status: 0, lines: 3 })
@@ -191,7 +191,7 @@ test('when the password is changed, open connections go on, new ones are 503, an
     const { status, headers } = await api.get(path)
     expect({ path, status, retry: headers.get('Retry-After') }).toEqual({ path, status: 503, retry: '1' })
   }
-  expect(old.errors()).toContain('password authentication failed')
+  await until(() => old.errors().includes('password authentication failed'))
   await using restarted = await startService(url.href, { flags: FLAGS })
   expect((await client(() => restarted.address).get(`/products/${id}`)).status).toBe(200)
 })
@@ -296,7 +296,7 @@ describe.skipIf(opensslPath === null)('with TLS', () => {
       }
       expect((await api.post('/products/', sample.product)).status).toBe(503)
     }
-    expect(service.errors()).toContain('self signed certificate')
+    await until(() => service.errors().includes('self signed certificate'))
 
     await show(good)
     await until(async () => (await api.get('/readyz')).status === 200)

@@ -5,6 +5,7 @@ import { indexedWords, searchOf, sortKey } from '../../src/catalog/search/search
 import { campaign } from '../harness/campaign.ts'
 import { cacheFigures } from '../harness/catalog/cache-figures.ts'
 import { lines, NDJSON } from '../harness/catalog/keyed.ts'
+import { getAtLast } from '../harness/catalog/list-pages.ts'
 import { rankOf } from '../harness/catalog/rank.ts'
 import { type Client, client } from '../harness/client.ts'
 import { QUICK_HASHES, WITHOUT_CACHE } from '../harness/contract.ts'
@@ -253,7 +254,7 @@ function walks(where: string, engine: Engine, processes: readonly (readonly stri
             if (!one) return
             const expected = expectedOf(one, model)
             for (const node of nodes.flatMap(node => Array<Client>(TIMES).fill(node))) {
-              const { status, body, headers } = await node.get(one.path)
+              const { status, body, headers } = await getAtLast(node, one.path)
               const shown = { status, body, total: Number(headers.get('X-Total-Count')) }
               expect(shown, `${one.path} after step ${place}, ${drawn.kind}, of seed ${seed}`).toEqual(expected)
             }

@@ -37,6 +37,13 @@ export function nextOf({ headers }: Answer): string | null {
   return /^<([^>]+)>; rel="next"$/.exec(headers.get('Link') ?? '')?.[1] ?? null
 }
 
+/** Asks again if the index is behind: on a busy machine, clients may be faster than it for longer than a search waits. */
+export async function getAtLast(api: Client, path: string): Promise<Answer> {
+  let answer = await api.get(path)
+  while (answer.status === 503) answer = await api.get(path)
+  return answer
+}
+
 /** The ids on this page and all pages after it. */
 export async function follow(api: Client, path: string): Promise<number[]> {
   const ids: number[] = []

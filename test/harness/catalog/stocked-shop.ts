@@ -2,6 +2,7 @@ import { expect } from 'bun:test'
 import type { Client } from '../client.ts'
 import { sample } from '../samples.ts'
 import { lines, NDJSON } from './keyed.ts'
+import { getAtLast } from './list-pages.ts'
 
 /** A product with ratings; its id is its place in the list, counted from 1. */
 interface Stocked {
@@ -41,7 +42,7 @@ export const REVIEWS = STOCK.flatMap(({ ratings }, index) =>
   ratings.map(rating => ({ product: index + 1, rating })),
 ).map((review, index) => ({ ...review, id: index + 1, user: (index % USERS.length) + 1 }))
 
-/** Fills an empty catalog. */
+/** Fills an empty catalog, and waits until the index has all of it. */
 export async function stock(api: Client): Promise<void> {
   const categories = CATEGORY_NAMES.map(name => ({ ...sample.category, name }))
   const headers = { 'Content-Type': NDJSON }
@@ -55,4 +56,5 @@ export async function stock(api: Client): Promise<void> {
   for (const { product, user, rating } of REVIEWS) {
     await api.create('/reviews/', { ...sample.review(product, user), rating })
   }
+  await getAtLast(api, '/products/?q=stock')
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { join } from 'node:path'
 import { z } from 'zod'
 import { startKeyedShop } from '../../../../test/harness/catalog/keyed-shop.ts'
-import { idsOf } from '../../../../test/harness/catalog/list-pages.ts'
+import { getAtLast, idsOf } from '../../../../test/harness/catalog/list-pages.ts'
 import { type Client, client } from '../../../../test/harness/client.ts'
 import { QUICK_HASHES, withEachEngine } from '../../../../test/harness/contract.ts'
 import { copied } from '../../../../test/harness/copy/copied.ts'
@@ -807,9 +807,6 @@ async function foundBy(api: Client, query: string): Promise<number[]> {
   return idsOf(await api.get(`/products/?${query}`))
 }
 
-/** Asks again if the index is behind: on a busy machine, many clients may be faster than it for longer than a search waits. */
 async function foundAtLast(api: Client, query: string): Promise<number[]> {
-  let answer = await api.get(`/products/?${query}`)
-  while (answer.status === 503) answer = await api.get(`/products/?${query}`)
-  return idsOf(answer)
+  return idsOf(await getAtLast(api, `/products/?${query}`))
 }

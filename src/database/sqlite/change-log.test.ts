@@ -20,7 +20,8 @@ const FLAGS = ['--access-log', 'off', '--events-kept', '0']
 
 /** More than are read at once. */
 const MANY_COMMITS = 1_300
-/** More events than the log keeps without followers; what it keeps then, and a tenth. */
+/** Fewer events than the log keeps without followers, more than it keeps, and what it keeps and a tenth. */
+const FEW_EVENTS = 8_000
 const MANY_EVENTS = 9_500
 const LOGGED_MAX = 9_011
 /** Enough for their removal to take a while. */
@@ -183,8 +184,10 @@ test('a process that has read nothing for many commits shows what they changed',
 
 test('without followers, the log stays short', async () => {
   await using processes = new TwoProcesses()
+  await (await processes.start()).service.stop()
+  logEvents(processes.file, FEW_EVENTS)
   const { api } = await processes.start()
-  let created = 0
+  let created = FEW_EVENTS
   const creating = async () => {
     for (; created < MANY_EVENTS; created += 1) await api.create('/categories/', sample.category)
   }
@@ -228,12 +231,7 @@ test('after SQLite has restored its shared file and starts its count of commits 
 test('a stop does not wait until all old events are removed', async () => {
   await using processes = new TwoProcesses()
   await (await processes.start()).service.stop()
-  const log = new Database(processes.file)
-  log.run(`
-    INSERT INTO change_log (commit_number, changes, logged_at, tag, events)
-    WITH RECURSIVE numbers(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${VERY_MANY_EVENTS})
-    SELECT i, '[{"table":"categories","id":1,"before":{},"after":{}}]', 0, 1, i FROM numbers`)
-  log.close()
+  logEvents(processes.file, VERY_MANY_EVENTS)
   const { service } = await processes.start()
   expect(await service.stop()).toBe(0)
   using left = new Database(processes.file)
@@ -246,6 +244,15 @@ async function createProducts(api: Client): Promise<number[]> {
   // One after another, so that each is a commit.
   for (let made = 0; made < PRODUCTS; made += 1) ids.push(await api.create('/products/', sample.product))
   return ids
+}
+
+/** Fills the log of an empty catalog, past any process. */
+function logEvents(path: string, events: number): void {
+  using file = new Database(path)
+  file.run(`
+    INSERT INTO change_log (commit_number, changes, logged_at, tag, events)
+    WITH RECURSIVE numbers(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${events})
+    SELECT i, '[{"table":"categories","id":1,"before":{},"after":{}}]', 0, 1, i FROM numbers`)
 }
 
 /** Breaks both copies of the header, as if a process had been killed amid a commit. Returns the number of commits in it. */

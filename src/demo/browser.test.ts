@@ -382,8 +382,8 @@ test('both pages fit the width of a phone, and load nothing from elsewhere', asy
 })
 
 test('a price that anyone changes changes in all tabs, glows, and is in the list of events', async () => {
-  await using one = await openShop({ isNew: true })
-  await using other = await openShop({ reducedMotion: 'reduce' })
+  await using one = await openShop({ isNew: true, reducedMotion: 'no-preference' })
+  await using other = await openShop({ isNew: true })
   // The price glows for two and a half seconds.
   for (const { page } of [one, other]) await page.clock.pauseAt(FAR_AHEAD)
   const id = await one.page.locator('#products li').nth(20).getAttribute('data-id')

@@ -70,7 +70,8 @@ export async function openBrowser({ hasImages = true }: BrowserOptions = {}): Pr
     )
     return {
       openTab: async ({ hasRoutes = false, isNew: _, ...options } = {}) => {
-        const context = await browser.newContext(options)
+        // Without motion, a page draws only what changes, and not all the time.
+        const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
         if (hasRoutes) await context.route(NO_ADDRESS, route => route.continue())
         return observed(await context.newPage())
       },

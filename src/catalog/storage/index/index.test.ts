@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
+import type { SQL } from 'bun'
 import { z } from 'zod'
 import { startKeyedShop } from '../../../../test/harness/catalog/keyed-shop.ts'
 import { getAtLast, idsOf } from '../../../../test/harness/catalog/list-pages.ts'
@@ -607,68 +608,50 @@ test('on PostgreSQL, searches that wait for a new index record once that it is c
   expect(await sql`SELECT FROM completions`).toHaveLength(1)
 })
 
-test('on PostgreSQL, each count of facets may take as long as a statement, not all together', async () => {
-  await using database = await postgres.freshDatabase()
-  await using service = await startService(database.url, { flags: FLAGS, program: WITH_FAST_CLOCK })
-  const api = client(() => service.address)
-  await api.create('/products/', sample.product)
-  expect(await foundBy(api, 'q=spade')).toHaveLength(1)
-  await using sql = connected(database.url)
-  // A count reads them once. By the fast clock, a statement has 0.4 s.
-  await sql.unsafe(`ALTER TABLE product_facts RENAME TO facts;
-    CREATE VIEW product_facts AS SELECT facts.* FROM facts CROSS JOIN pg_sleep(0.2)`)
-  // Again if the machine pauses.
-  await until(async () => (await api.get('/facets/products?min_price=1&category_id=0')).status === 200)
-})
-
-test('on PostgreSQL, many slow searches wait for each other, hold up no other read, and break off no write', async () => {
-  await using database = await postgres.freshDatabase()
-  await using service = await startService(database.url, { flags: FLAGS, program: WITH_FAST_CLOCK })
-  const api = client(() => service.address)
-  const product = await api.create('/products/', sample.product)
-  const category = await api.create('/categories/', sample.category)
-  expect(await foundBy(api, 'q=spade')).toEqual([product])
-  await using sql = connected(database.url)
-  await sql.unsafe(`ALTER TABLE product_facts RENAME TO facts;
-    CREATE VIEW product_facts AS SELECT facts.* FROM facts CROSS JOIN pg_sleep(0.1);
-    CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.25); RETURN new; END $$;
-    CREATE TRIGGER wait BEFORE UPDATE ON categories FOR EACH ROW EXECUTE FUNCTION wait()`)
-  let asked = 0
-  const slowSearch = () => {
-    asked += 1
-    return api.get(`/products/?min_price=0.${asked}`)
-  }
-  // By the fast clock, an answer has 0.4 s. Again if the machine pauses.
-  await until(async () => {
-    const searches = Array.from({ length: 30 }, slowSearch)
-    await Bun.sleep(20)
-    const read = await api.get(`/products/${product}`)
-    // At the time at which a read that waits for the searches has failed.
-    await Bun.sleep(200)
-    const written = await api.put(`/categories/${category}`, { ...sample.category, name: `No. ${asked}` })
-    const statuses = [read, written, ...(await Promise.all(searches))].map(({ status }) => status)
-    return statuses.every(status => status === 200)
+describe('on PostgreSQL, by a fast clock', () => {
+  const open = new AsyncDisposableStack()
+  let url: string
+  let api: Client
+  let product: number
+  beforeAll(async () => {
+    url = open.use(await postgres.freshDatabase()).url
+    const service = open.use(await startService(url, { flags: FLAGS, program: WITH_FAST_CLOCK }))
+    api = client(() => service.address)
+    product = await api.create('/products/', sample.product)
+    expect(await foundBy(api, 'q=spade')).toEqual([product])
   })
-})
+  afterAll(() => open.disposeAsync())
 
-test('on PostgreSQL, TRUNCATE empties the index, too', async () => {
-  await using shop = await startNodes(postgres, 1)
-  const [api] = shop.apis
-  if (!api) throw new Error('no node')
-  await using sql = connected(shop.url)
-  const user = await api.create('/users/', sample.user)
-  const product = await api.create('/products/', sample.product)
-  await api.create('/reviews/', { ...sample.review(product, user), rating: 5 })
-  expect(await foundBy(api, 'q=spade&min_rating=5')).toEqual([product])
-  await sql`TRUNCATE reviews`
-  expect(await foundBy(api, 'q=spade&min_rating=5')).toEqual([])
-  await api.create('/reviews/', { ...sample.review(product, user), rating: 5 })
-  await sql`TRUNCATE users CASCADE`
-  expect(await foundBy(api, 'min_rating=1')).toEqual([])
-  expect(idsOf(await api.get('/users/?q=ada'))).toEqual([])
-  await sql`TRUNCATE products, categories CASCADE`
-  expect(await foundBy(api, 'q=spade')).toEqual([])
-  expect(await foundBy(api, 'sort=name')).toEqual([])
+  // By this clock, a statement and an answer have 0.4 s. Both tests ask again if the machine pauses.
+
+  test('each count of facets may take as long as a statement, not all together', async () => {
+    await using _ = await slowedDown(url, 0.2)
+    // A count reads the facts once.
+    await until(async () => (await api.get('/facets/products?min_price=1&category_id=0')).status === 200)
+  })
+
+  test('many slow searches wait for each other, hold up no other read, and break off no write', async () => {
+    const category = await api.create('/categories/', sample.category)
+    await using slow = await slowedDown(url, 0.1)
+    await slow.sql.unsafe(`
+      CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.25); RETURN new; END $$;
+      CREATE TRIGGER wait BEFORE UPDATE ON categories FOR EACH ROW EXECUTE FUNCTION wait()`)
+    let asked = 0
+    const slowSearch = () => {
+      asked += 1
+      return api.get(`/products/?min_price=0.${asked}`)
+    }
+    await until(async () => {
+      const searches = Array.from({ length: 30 }, slowSearch)
+      await Bun.sleep(20)
+      const read = await api.get(`/products/${product}`)
+      // At the time at which a read that waits for the searches has failed.
+      await Bun.sleep(200)
+      const written = await api.put(`/categories/${category}`, { ...sample.category, name: `No. ${asked}` })
+      const statuses = [read, written, ...(await Promise.all(searches))].map(({ status }) => status)
+      return statuses.every(status => status === 200)
+    })
+  })
 })
 
 test('on PostgreSQL, it follows programs with another search path', async () => {
@@ -696,20 +679,45 @@ test('on PostgreSQL, it follows programs with another search path', async () => 
   expect(await foundBy(api, 'min_rating=5')).toEqual([])
 })
 
-test('on PostgreSQL, a price that is no finite number is refused, and one that is there already does no harm', async () => {
-  await using shop = await startNodes(postgres, 1)
-  const [api] = shop.apis
-  if (!api) throw new Error('no node')
-  await using sql = connected(shop.url)
-  const store = async (price: string) =>
-    sql`INSERT INTO products (name, description, price) VALUES ('Spade', 'Steel', ${price}::text::float8)`
-  const good = await api.create('/products/', sample.product)
-  for (const price of ['NaN', 'Infinity']) await expect(store(price)).rejects.toThrow(/products_price_is_finite/)
-  await sql`ALTER TABLE products DROP CONSTRAINT products_price_is_finite`
-  for (const price of ['NaN', 'Infinity']) await store(price)
-  expect(await foundBy(api, 'q=spade&max_price=99')).toEqual([good])
-  for (const query of ['q=spade', 'sort=-price', 'min_price=1']) expect(await foundBy(api, query)).toHaveLength(3)
-  expect((await api.get('/facets/products?facets=price')).status).toBe(200)
+describe('on PostgreSQL', () => {
+  const open = new AsyncDisposableStack()
+  let sql: SQL
+  let api: Client
+  beforeAll(async () => {
+    const { url } = open.use(await postgres.freshDatabase())
+    const service = open.use(await startService(url, { flags: FLAGS, environment: QUICK_HASHES }))
+    sql = open.use(connected(url))
+    api = client(() => service.address)
+  })
+  afterAll(() => open.disposeAsync())
+
+  test('TRUNCATE empties the index, too', async () => {
+    const user = await api.create('/users/', sample.user)
+    const product = await api.create('/products/', sample.product)
+    await api.create('/reviews/', { ...sample.review(product, user), rating: 5 })
+    expect(await foundBy(api, 'q=spade&min_rating=5')).toEqual([product])
+    await sql`TRUNCATE reviews`
+    expect(await foundBy(api, 'q=spade&min_rating=5')).toEqual([])
+    await api.create('/reviews/', { ...sample.review(product, user), rating: 5 })
+    await sql`TRUNCATE users CASCADE`
+    expect(await foundBy(api, 'min_rating=1')).toEqual([])
+    expect(idsOf(await api.get('/users/?q=ada'))).toEqual([])
+    await sql`TRUNCATE products, categories CASCADE`
+    expect(await foundBy(api, 'q=spade')).toEqual([])
+    expect(await foundBy(api, 'sort=name')).toEqual([])
+  })
+
+  test('a price that is no finite number is refused, and one that is there already does no harm', async () => {
+    const store = async (price: string) =>
+      sql`INSERT INTO products (name, description, price) VALUES ('Spade', 'Steel', ${price}::text::float8)`
+    const good = await api.create('/products/', sample.product)
+    for (const price of ['NaN', 'Infinity']) await expect(store(price)).rejects.toThrow(/products_price_is_finite/)
+    await sql`ALTER TABLE products DROP CONSTRAINT products_price_is_finite`
+    for (const price of ['NaN', 'Infinity']) await store(price)
+    expect(await foundBy(api, 'q=spade&max_price=99')).toEqual([good])
+    for (const query of ['q=spade', 'sort=-price', 'min_price=1']) expect(await foundBy(api, query)).toHaveLength(3)
+    expect((await api.get('/facets/products?facets=price')).status).toBe(200)
+  })
 })
 
 interface Nodes extends AsyncDisposable {
@@ -798,6 +806,20 @@ async function lockedOut(engine: Engine, url: string, change?: string): Promise<
     release: async () => {
       file.run('ROLLBACK')
       file.close()
+    },
+  }
+}
+
+/** Until it is disposed of, each statement that reads the facts of products takes this long. */
+async function slowedDown(url: string, seconds: number): Promise<AsyncDisposable & { readonly sql: SQL }> {
+  const sql = connected(url)
+  await sql.unsafe(`ALTER TABLE product_facts RENAME TO facts;
+    CREATE VIEW product_facts AS SELECT facts.* FROM facts CROSS JOIN pg_sleep(${seconds})`)
+  return {
+    sql,
+    [Symbol.asyncDispose]: async () => {
+      await sql.unsafe('DROP VIEW product_facts; ALTER TABLE facts RENAME TO product_facts')
+      await sql.close()
     },
   }
 }

@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { SQL } from 'bun'
 import { citusUrl, createCitusDatabase } from './postgres/citus.ts'
 import { connected, createDatabase } from './postgres/database.ts'
 import { sharedServerUrl } from './postgres/shared-server.ts'
@@ -44,12 +45,25 @@ export const sqlite: Engine = {
   },
 }
 
+/** The connection that was read over last. It stays open: to open one for each read takes 10 ms, and some tests read again and again. */
+let kept: { readonly url: string; readonly sql: SQL } | null = null
+
 export const postgres: Engine = {
   name: 'PostgreSQL',
   freshDatabase: async () => createDatabase(await sharedServerUrl()),
   read: async (url, sql) => {
-    await using database = connected(url)
-    return [...(await database.unsafe(sql))]
+    if (kept?.url === url) {
+      try {
+        return [...(await kept.sql.unsafe(sql))]
+      } catch {
+        // Its server may have restarted since then.
+      }
+    }
+    const opened = { url, sql: connected(url) }
+    const last = kept
+    kept = opened
+    await last?.sql.close()
+    return [...(await opened.sql.unsafe(sql))]
   },
   write: async (url, sql) => {
     await using database = connected(url)

@@ -34,6 +34,9 @@ const TYPE_IN_JSON: Readonly<Record<TableColumnType, string>> = {
  */
 type Storing = 'COPY' | 'INSERT'
 
+/** A table whose indexes are dropped while it is filled. */
+type Refilled = Pick<Table, 'name' | 'postgresAfterCopy' | 'citusAfterCopy'>
+
 /** Makes a transaction read a snapshot, which concurrent writes do not change. Call it first. */
 export async function beginReading(query: Query): Promise<void> {
   await query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
@@ -53,7 +56,7 @@ export class PostgresTables implements TableWriter {
   readonly #connection: RawConnection
   readonly #storing: Storing
   /** Tables whose indexes were dropped, and the SQL to create these again. */
-  protected readonly bare: Table[] = []
+  protected readonly bare: Refilled[] = []
   readonly #dropped: string[] = []
 
   constructor(query: Query, connection: RawConnection, storing: Storing = 'COPY') {
@@ -164,7 +167,7 @@ export class PostgresTables implements TableWriter {
     }
   }
 
-  async dropIndexes(tables: readonly Table[]): Promise<void> {
+  async dropIndexes(tables: readonly Refilled[]): Promise<void> {
     const relations = tables.map(({ name }) => `'${name}'::regclass`).join(', ')
     const indexes = await this.query<{ name: string; sql: string }>(`
       SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS sql

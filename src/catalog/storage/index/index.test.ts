@@ -433,6 +433,29 @@ withEachEngine('the index', engine => {
   })
 })
 
+test('on PostgreSQL, an import of most products makes the index anew, and all of its own indexes', async () => {
+  const indexes = "SELECT indexdef FROM pg_indexes WHERE tablename LIKE '%_facts' ORDER BY indexname"
+  await using database = await postgres.freshDatabase()
+  await using service = await startService(database.url, { flags: FLAGS })
+  const api = client(() => service.address)
+  const gone = await api.create('/products/', { ...sample.product, name: 'Anewest' })
+  expect(idsOf(await api.get('/products/?q=anewest'))).toEqual([gone])
+  await api.delete(`/products/${gone}`)
+  const before = await postgres.read(database.url, indexes)
+  using folder = temporaryFolder()
+  const lines = Array.from(
+    { length: 1_100 },
+    (_, at) => `${JSON.stringify({ ...sample.product, name: `Anew ${at}` })}\n`,
+  )
+  await Bun.write(join(folder.path, 'products.ndjson'), lines.join(''))
+  const { errors } = await run(['import', '--database', database.url, 'products.ndjson'], { folder: folder.path })
+  expect(errors).toContain('search index: 1100')
+  await expectComplete(postgres, database.url, 1_100)
+  expect(await postgres.read(database.url, indexes)).toEqual(before)
+  expect(idsOf(await api.get('/products/?q=anewest'))).toEqual([])
+  expect(idsOf(await api.get('/products/?q=anew+1099'))).toBeArrayOfSize(1)
+})
+
 // Who may search is decided before the database is asked.
 test('the index is shown to those who may read, e-mail addresses to admins alone', async () => {
   await using shop = await startKeyedShop(sqlite)

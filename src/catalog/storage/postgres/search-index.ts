@@ -1,3 +1,4 @@
+import { LIMIT_WAIT, PostgresTables } from '../../../database/postgres/bulk.ts'
 import { LOG_NO_CHANGES } from '../../../database/postgres/changes.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Parameter, Query } from '../../../database/postgres/pool.ts'
@@ -22,6 +23,10 @@ const SLICES = { few: { rows: 256, notes: 4_096 }, many: { rows: 1_024, notes: 1
  * each would hold a connection. The number is arbitrary.
  */
 const LOCK_INDEX = 'SELECT pg_try_advisory_xact_lock(5365741) AS is_ours'
+
+/** With so many notes, and this share of the rows that the index has, it is made anew: see `makeAnew`. */
+const ANEW_NOTES = 1_000
+const ANEW_SHARE = 0.4
 
 const NOTED =
   'SELECT (SELECT min(number) FROM index_notes)::float8 AS first, (SELECT max(number) FROM index_notes)::float8 AS last'
@@ -106,6 +111,23 @@ export function postgresIndexSlices(
         return 'taken'
       })
     },
+    makeAnew: async progress => {
+      if (database.isDistributed || (await database.readPrimary(areMostNoted(indexes))).length === 0) return
+      await database.bulk(async (ask, connection) => {
+        await ask(LIMIT_WAIT)
+        const [lock] = await ask<{ is_ours: boolean }>(LOCK_INDEX)
+        // Another process does it.
+        if (!lock?.is_ours) return
+        // Before the rows are read: a note that is added from now on stays.
+        await ask('DELETE FROM index_notes')
+        const tables = new PostgresTables(ask, connection)
+        await tables.dropIndexes(indexes.map(({ facts }) => ({ name: facts })))
+        await ask(`TRUNCATE ${indexes.map(({ facts }) => facts).join(', ')}`)
+        await fill(ask, indexes, progress)
+        await tables.complete(() => {})
+        await logNothing(ask)
+      })
+    },
     built: () =>
       database.transaction(async ask => {
         await ask('UPDATE index_form SET is_built = TRUE WHERE id = 1 AND number = $1::bigint', INDEX_FORM)
@@ -114,6 +136,34 @@ export function postgresIndexSlices(
         await logNothing(ask)
       }),
   }
+}
+
+/** SQL that has a row if most of what the index has or lacks is noted. */
+function areMostNoted(indexes: readonly IndexDescription[]): string {
+  const known = indexes.map(({ facts }) => `(SELECT count(*) FROM ${facts})`).join(' + ')
+  return `SELECT FROM index_notes HAVING count(*) >= greatest(${ANEW_NOTES}, ${ANEW_SHARE} * (${known}))`
+}
+
+/** Takes all rows into an empty index. */
+async function fill(ask: Query, indexes: readonly IndexDescription[], progress: (left: number) => void): Promise<void> {
+  const counts = indexes.map(({ table }) => `(SELECT count(*) FROM ${table})`).join(' + ')
+  const [all] = await ask<{ number: number }>(`SELECT (${counts})::float8 AS number`)
+  let left = all?.number ?? 0
+  for (const index of indexes) {
+    const select = `SELECT ${notedRows(index, asNumber)} WHERE owner.id > $1::bigint ORDER BY owner.id LIMIT ${SLICES.many.rows}`
+    const keep = keeping(index)
+    for (let last: number | undefined = 0; last !== undefined; ) {
+      if (left > 0) progress(left)
+      const rows: NotedRow[] = await ask<NotedRow>(select, last)
+      await keep(ask, rows)
+      left -= rows.length
+      last = rows.at(-1)?.id
+    }
+  }
+}
+
+function asNumber(sql: string): string {
+  return `${sql}::float8`
 }
 
 /** SQL that notes the rows of a table which meet a condition. */
@@ -143,26 +193,17 @@ type Take = (ask: Query, ids: readonly number[]) => Promise<void>
 /** For each part of which notes tell, the function that takes rows into the index as they are now, or out of it. */
 function takersOf(index: IndexDescription): [part: string, take: Take][] {
   const { table, facts, values } = index
-  const select = `SELECT ${notedRows(index, sql => `${sql}::float8`)} WHERE owner.id = ANY ($1::bigint[])`
+  const select = `SELECT ${notedRows(index, asNumber)} WHERE owner.id = ANY ($1::bigint[])`
   const changing = valueColumns(index)
-  const { names, input } = inputOf({ id: 'integer', sort_name: 'text', beginning: 'text', ...changing, words: 'text' })
-  const columns = names.split(', ')
-  const kept = columns.map(name => (name === 'words' ? "array_to_tsvector(string_to_array(words, ' '))" : name))
-  const keep = `
-    INSERT INTO ${facts} (${names}) SELECT ${kept.join(', ')} FROM ${input}
-    ON CONFLICT (id) DO UPDATE SET ${columns
-      .slice(1)
-      .map(name => `${name} = excluded.${name}`)
-      .join(', ')}`
   const change = `
     UPDATE ${facts} AS known SET ${Object.keys(changing)
       .map(name => `${name} = input.${name}`)
       .join(', ')}
     FROM ${inputOf({ id: 'integer', ...changing }).input} WHERE known.id = input.id`
+  const keep = keeping(index)
   const takeAll: Take = async (ask, ids) => {
     const rows = await ask<NotedRow>(select, idArray(ids))
-    const made = rows.map(row => factsOf(index, row))
-    if (made.length > 0) await ask(keep, jsonOf(made.map(({ facts, words }) => ({ ...facts, words: words.join(' ') }))))
+    await keep(ask, rows)
     const found = new Set(rows.map(({ id }) => id))
     const gone = ids.filter(id => !found.has(id))
     if (gone.length > 0) await ask(`DELETE FROM ${facts} WHERE id = ANY ($1::bigint[])`, idArray(gone))
@@ -176,6 +217,22 @@ function takersOf(index: IndexDescription): [part: string, take: Take][] {
     [table, takeAll],
     [values, takeValues],
   ]
+}
+
+/** Makes the function that takes rows into the index as they are. */
+function keeping(index: IndexDescription) {
+  const types = { id: 'integer', sort_name: 'text', beginning: 'text', ...valueColumns(index), words: 'text' } as const
+  const { names, input } = inputOf(types)
+  const columns = names.split(', ')
+  const kept = columns.map(name => (name === 'words' ? "array_to_tsvector(string_to_array(words, ' '))" : name))
+  const changes = columns.slice(1).map(name => `${name} = excluded.${name}`)
+  const keep = `
+    INSERT INTO ${index.facts} (${names}) SELECT ${kept.join(', ')} FROM ${input}
+    ON CONFLICT (id) DO UPDATE SET ${changes.join(', ')}`
+  return async (ask: Query, rows: readonly NotedRow[]): Promise<void> => {
+    const made = rows.map(row => factsOf(index, row))
+    if (made.length > 0) await ask(keep, jsonOf(made.map(({ facts, words }) => ({ ...facts, words: words.join(' ') }))))
+  }
 }
 
 /** Another program may have stored a price that JSON has no number for. PostgreSQL reads it as text, too. */

@@ -152,7 +152,8 @@ async function fill(ask: Query, indexes: readonly IndexDescription[], progress: 
   for (const index of indexes) {
     const select = `SELECT ${notedRows(index, asNumber)} WHERE owner.id > $1::bigint ORDER BY owner.id LIMIT ${SLICES.many.rows}`
     const keep = keeping(index)
-    for (let last: number | undefined = 0; last !== undefined; ) {
+    // Another program may have chosen ids below 1.
+    for (let last: number | undefined = Number.MIN_SAFE_INTEGER; last !== undefined; ) {
       if (left > 0) progress(left)
       const rows: NotedRow[] = await ask<NotedRow>(select, last)
       await keep(ask, rows)

@@ -59,7 +59,7 @@ test('axe finds nothing wrong with any page, on a phone and a desktop, light and
     ...['/', '/admin/', '/admin/?q=nothing', '/admin/products/61', '/admin/products/new', '/admin/categories/'],
     ...['/admin/reviews/', '/admin/users/', '/admin/users/1', '/admin/import'],
   ]
-  await using tab = await open('/admin/import', { ...PHONE, reducedMotion: 'reduce' })
+  await using tab = await open('/admin/import', PHONE)
   const { page } = tab
   for (const path of paths) {
     await page.setViewportSize(PHONE.viewport)

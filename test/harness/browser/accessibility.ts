@@ -17,9 +17,9 @@ const LOOKS = [
   { colorScheme: 'dark', options: { resultTypes: ['violations'], runOnly: ['color-contrast', 'link-in-text-block'] } },
 ] as const
 
-/** A phone and a desktop. Without motion: axe would measure the contrast of text that is still fading in. */
+/** A phone and a desktop. */
 export function screens(): BrowserContextOptions[] {
-  return [PHONE, DESKTOP].map(size => ({ ...size, reducedMotion: 'reduce' }))
+  return [PHONE, DESKTOP]
 }
 
 /** The findings of axe on the page, light and dark, one line for each element. */

@@ -70,7 +70,7 @@ export async function openBrowser({ hasImages = true }: BrowserOptions = {}): Pr
     )
     return {
       openTab: async ({ hasRoutes = false, isNew: _, ...options } = {}) => {
-        // Without motion, a page draws only what changes, and not all the time.
+        // Without motion, a page draws only what changes, and axe does not measure the contrast of text that is still fading in.
         const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
         if (hasRoutes) await context.route(NO_ADDRESS, route => route.continue())
         return observed(await context.newPage())

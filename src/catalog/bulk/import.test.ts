@@ -158,7 +158,7 @@ for (const engine of ENGINES) {
       await using service = await startService(database.url, { flags: ['--access-log', 'off'] })
       const api = client(() => service.address)
       expect(await api.create('/categories/', JSON.parse(CATEGORY))).toBe(42)
-      // A follower that begins at the start is told of all of them.
+      // The first event in the feed tells of all four.
       const { body } = await api.get('/events?since=start', { Accept: 'application/x-ndjson' })
       expect(JSON.parse(String(body).split('\n')[0] ?? '')).toMatchObject({
         type: 'categories.imported',

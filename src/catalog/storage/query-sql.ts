@@ -17,7 +17,7 @@ export interface ParameterSql {
 /** The parts of a statement that selects rows of a list, each as `owner`. */
 export interface ListSql {
   readonly where: string
-  /** The parts of `where`, those of the query in its order before the others. */
+  /** The parts of `where`. First come the filters of the query, in their order. */
   readonly conditions: readonly string[]
   readonly orderBy: string
   /** The values of the parameters in `where`, in order. */
@@ -47,7 +47,7 @@ export function listSql<Row extends Values>(
     if (condition.is !== 'in') return `${column} ${condition.is} ${valueSql(condition.value)}`
     const ids = condition.value.filter(value => value !== null)
     const [first = null] = ids
-    // An index has the rows of one value in their order, but not those of several.
+    // Compared with one value, an index also gives the order of the rows; compared with a set, it does not.
     if (condition.value.length === 1) return first === null ? `${column} IS NULL` : `${column} = ${valueSql(first)}`
     const isAmong = sql.isAmong(column, parameters.push(sql.integers(ids)))
     return ids.length < condition.value.length ? `(${isAmong} OR ${column} IS NULL)` : isAmong
@@ -63,6 +63,7 @@ export function listSql<Row extends Values>(
   }
 }
 
+/** SQL that holds if all conditions do. */
 export function allOf(conditions: readonly string[]): string {
   return conditions.join(' AND ') || 'TRUE'
 }

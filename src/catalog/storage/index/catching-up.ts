@@ -51,8 +51,8 @@ export interface IndexSlices {
   isBuilt(): Promise<boolean>
   /** Takes the first few notes, or many, unless another process is taking some. */
   take(count: 'few' | 'many'): Promise<'taken' | 'busy'>
-  /** Makes the index anew if that takes less time than all its notes would. `progress` gets the number of rows that are left. */
-  makeAnew(progress: (left: number) => void): Promise<void>
+  /** Rebuilds the whole index if that is faster than taking all notes. `progress` gets the number of rows that are left. */
+  rebuild(progress: (left: number) => void): Promise<void>
   /** Records that the index is complete. */
   built(): Promise<void>
 }
@@ -94,7 +94,7 @@ export class CatchingUp {
   /** Takes all notes, for commands that have stored many rows. `progress` gets the number of those that are left. */
   async all(progress: (left: number) => void): Promise<void> {
     await this.#slices.isBuilt()
-    await this.#slices.makeAnew(progress)
+    await this.#slices.rebuild(progress)
     for (let noted = await this.#noted(); noted; noted = await this.#noted()) {
       progress(this.#rowsLeft)
       await this.#takeOrWait('many')

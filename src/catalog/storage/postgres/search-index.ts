@@ -24,9 +24,9 @@ const SLICES = { few: { rows: 256, notes: 4_096 }, many: { rows: 1_024, notes: 1
  */
 const LOCK_INDEX = 'SELECT pg_try_advisory_xact_lock(5365741) AS is_ours'
 
-/** With so many notes, and this share of the rows that the index has, it is made anew: see `makeAnew`. */
-const ANEW_NOTES = 1_000
-const ANEW_SHARE = 0.4
+/** A command rebuilds the whole index if there are at least this many notes, and at least this many for each row of the index. */
+const REBUILD_NOTES = 1_000
+const REBUILD_SHARE = 0.4
 
 const NOTED =
   'SELECT (SELECT min(number) FROM index_notes)::float8 AS first, (SELECT max(number) FROM index_notes)::float8 AS last'
@@ -48,8 +48,9 @@ const FIRST_ROWS = 1_000
 const ROWS_FOR_EACH = 4
 const FIRST_ROWS_MAX = 50_000
 /**
- * If these rows have a part of the page, it looks through half as many again as should have all of it, unless these are more than
- * eight times as many. To find all matches takes longer: each costs as much as to pass over three rows.
+ * If the first rows have a part of the page, they tell how many rows should have all of it. The search looks through half as many
+ * again as that, but through no more than eight times the first rows: from there on, it is faster to find all matches, although a
+ * match in the index of words costs as much as three rows here.
  */
 const FURTHER_SHARE = 1.5
 const FURTHER_TIMES_MAX = 8
@@ -97,8 +98,7 @@ export function postgresIndexSlices(
       const finished = database.isDistributed ? await finishedNotes(rows) : null
       if (finished?.length === 0) return 'busy'
       return database.transaction(async ask => {
-        const [lock] = await ask<{ is_ours: boolean }>(LOCK_INDEX)
-        if (!lock?.is_ours) return 'busy'
+        if (!(await isOurs(ask))) return 'busy'
         const [notes] = await (finished
           ? ask<Notes>(notesWhere('number = ANY ($1::bigint[])', rows), idArray(finished))
           : ask<Notes>(notesWhere(`TRUE ORDER BY number LIMIT ${most}`, rows)))
@@ -111,14 +111,13 @@ export function postgresIndexSlices(
         return 'taken'
       })
     },
-    makeAnew: async progress => {
+    rebuild: async progress => {
       if (database.isDistributed || (await database.readPrimary(areMostNoted(indexes))).length === 0) return
       await database.bulk(async (ask, connection) => {
         await ask(LIMIT_WAIT)
-        const [lock] = await ask<{ is_ours: boolean }>(LOCK_INDEX)
-        // Another process does it.
-        if (!lock?.is_ours) return
-        // Before the rows are read: a note that is added from now on stays.
+        // Another process is at it.
+        if (!(await isOurs(ask))) return
+        // Before the rows are read, so that the notes of later changes stay.
         await ask('DELETE FROM index_notes')
         const tables = new PostgresTables(ask, connection)
         await tables.dropIndexes(indexes.map(({ facts }) => ({ name: facts })))
@@ -138,13 +137,20 @@ export function postgresIndexSlices(
   }
 }
 
-/** SQL that has a row if most of what the index has or lacks is noted. */
-function areMostNoted(indexes: readonly IndexDescription[]): string {
-  const known = indexes.map(({ facts }) => `(SELECT count(*) FROM ${facts})`).join(' + ')
-  return `SELECT FROM index_notes HAVING count(*) >= greatest(${ANEW_NOTES}, ${ANEW_SHARE} * (${known}))`
+/** Whether this transaction may write the index; no other one may until it ends. */
+async function isOurs(ask: Query): Promise<boolean> {
+  const [lock] = await ask<{ is_ours: boolean }>(LOCK_INDEX)
+  return lock?.is_ours === true
 }
 
-/** Takes all rows into an empty index. */
+/** SQL that returns a row if so many rows are noted that the index is to be rebuilt. */
+function areMostNoted(indexes: readonly IndexDescription[]): string {
+  const known = indexes.map(({ facts }) => `(SELECT count(*) FROM ${facts})`).join(' + ')
+  // After a small import, the second condition is not reached, so no rows are counted.
+  return `SELECT FROM index_notes HAVING count(*) >= ${REBUILD_NOTES} AND count(*) >= ${REBUILD_SHARE} * (${known})`
+}
+
+/** Fills an empty index with all rows. */
 async function fill(ask: Query, indexes: readonly IndexDescription[], progress: (left: number) => void): Promise<void> {
   const counts = indexes.map(({ table }) => `(SELECT count(*) FROM ${table})`).join(' + ')
   const [all] = await ask<{ number: number }>(`SELECT (${counts})::float8 AS number`)
@@ -329,7 +335,7 @@ export function indexSelection<Row extends Values>(
   const { search, where: filters } = query
   const list = listSql(resource, query, POSTGRES_PARAMETERS)
   const { orderBy, parameters } = list
-  // Of the columns with filters, only copied ones have an index: by another one, the server would read all rows to find a few.
+  // Of the columns that filters compare, only the copied ones have an index. By another one, the server would read all rows to find a few.
   const indexed = list.conditions.filter((_, at) => filters[at] === undefined || filters[at].column in copied)
   const conditions = [...list.conditions]
   const parameter = (value: Parameter) => `$${parameters.push(value)}`
@@ -355,7 +361,7 @@ function firstRows<Row extends Values>({ search }: ListQuery<Row>, items: number
   return Math.min(Math.max(FIRST_ROWS, ROWS_FOR_EACH * items), FIRST_ROWS_MAX)
 }
 
-/** How many rows a search looks through next, when these had so many items of the page; `null` if it goes by the index of words. */
+/** How many rows a search looks through next if the first had so many items of the page; `null` if it is to find all matches. */
 function furtherRows<Row extends Values>({ from, limit }: ListQuery<Row>, rows: number, items: number): number | null {
   const times = (FURTHER_SHARE * (from.skip + limit + 1)) / (from.skip + items)
   return items > 0 && times <= FURTHER_TIMES_MAX ? Math.min(Math.ceil(times * rows), FIRST_ROWS_MAX) : null

@@ -436,30 +436,51 @@ withEachEngine('the index', engine => {
 test('on PostgreSQL, an import of most products rebuilds the search index, with the rows of other programs, and leaves it as it was', async () => {
   const indexes = "SELECT indexdef FROM pg_indexes WHERE tablename LIKE '%_facts' ORDER BY indexname"
   await using database = await postgres.freshDatabase()
-  await using service = await startService(database.url, { flags: FLAGS })
-  const api = client(() => service.address)
-  const gone = await api.create('/products/', { ...sample.product, name: 'Anewest' })
-  expect(idsOf(await api.get('/products/?q=anewest'))).toEqual([gone])
-  await api.delete(`/products/${gone}`)
-  await postgres.write(
-    database.url,
-    `
-    INSERT INTO products (id, name, description, price) OVERRIDING SYSTEM VALUE VALUES (-1, 'Anew below zero', '', 1)`,
-  )
-  const before = await postgres.read(database.url, indexes)
   using folder = temporaryFolder()
-  const lines = Array.from(
-    { length: 1_100 },
-    (_, at) => `${JSON.stringify({ ...sample.product, name: `Anew ${at}` })}\n`,
-  )
-  await Bun.write(join(folder.path, 'products.ndjson'), lines.join(''))
-  const { errors } = await run(['import', '--database', database.url, 'products.ndjson'], { folder: folder.path })
-  expect(errors).toContain('search index: 1101')
+  const imported = async (names: readonly string[]) => {
+    const lines = names.map(name => `${JSON.stringify({ ...sample.product, name })}\n`)
+    await Bun.write(join(folder.path, 'products.ndjson'), lines.join(''))
+    return (await run(['import', '--database', database.url, 'products.ndjson'], { folder: folder.path })).errors
+  }
+  await imported(['Anewest'])
+  const ofAnotherProgram =
+    "INSERT INTO products (id, name, description, price) OVERRIDING SYSTEM VALUE VALUES (-1, 'Anew below zero', '', 1)"
+  await postgres.write(database.url, 'DELETE FROM products')
+  await postgres.write(database.url, ofAnotherProgram)
+  const before = await postgres.read(database.url, indexes)
+  // Row by row, the deleted one would count, too.
+  expect(await imported(Array.from({ length: 1_100 }, (_, at) => `Anew ${at}`))).toContain('search index: 1101')
   await expectComplete(postgres, database.url, 1_101)
   expect(await postgres.read(database.url, indexes)).toEqual(before)
+  await using service = await startService(database.url, { flags: FLAGS })
+  const api = client(() => service.address)
   expect(idsOf(await api.get('/products/?q=anewest'))).toEqual([])
   expect(idsOf(await api.get('/products/?q=anew+1099'))).toBeArrayOfSize(1)
   expect(idsOf(await api.get('/products/?q=anew+below'))).toEqual([-1])
+})
+
+test('on PostgreSQL, an import that is to rebuild the search index waits for the process that writes it', async () => {
+  await using database = await postgres.freshDatabase()
+  await run(['seed', '--database', database.url, '--products', '5', '--users', '1', '--reviews', '0'], {
+    environment: QUICK_HASHES,
+  })
+  using folder = temporaryFolder()
+  const lines = Array.from({ length: 1_100 }, () => `${JSON.stringify(sample.product)}\n`)
+  await Bun.write(join(folder.path, 'products.ndjson'), lines.join(''))
+  // Row by row, this one would count, too.
+  await postgres.write(database.url, 'DELETE FROM products WHERE id = 1')
+  const { release } = await lockedOut(postgres, database.url)
+  const importing = run(['import', '--database', database.url, 'products.ndjson'], { folder: folder.path })
+  const waiting = `
+    SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
+    WHERE datname = current_database() AND locktype = 'advisory' AND objid = 5365741 AND NOT granted`
+  await until(async () => (await postgres.read(database.url, waiting)).length > 0)
+  await release()
+  const [rows] = await postgres.read<{ number: number }>(
+    database.url,
+    'SELECT ((SELECT count(*) FROM products) + (SELECT count(*) FROM categories) + (SELECT count(*) FROM users))::int AS number',
+  )
+  expect((await importing).errors).toContain(`search index: ${rows?.number}\n`)
 })
 
 // Who may search is decided before the database is asked.

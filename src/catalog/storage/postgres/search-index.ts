@@ -18,11 +18,12 @@ import { POSTGRES_PARAMETERS } from './table.ts'
 /** Limits on a slice: how many rows it takes, and how many of their notes, as on SQLite. */
 const SLICES = { few: { rows: 256, notes: 4_096 }, many: { rows: 1_024, notes: 16_384 } }
 
-/**
- * One process at a time, because another one might write what it has read before. The others do not wait in the server, where
- * each would hold a connection. The number is arbitrary.
- */
-const LOCK_INDEX = 'SELECT pg_try_advisory_xact_lock(5365741) AS is_ours'
+/** One process writes the index at a time, because another one might write what it has read before. The number is arbitrary. */
+const INDEX_LOCK = 5_365_741
+/** For slices. The others do not wait in the server, where each would hold a connection. */
+const TRY_LOCK = `SELECT pg_try_advisory_xact_lock(${INDEX_LOCK}) AS is_ours`
+/** For a rebuild, which comes next then. Between the slices of a service, it would hardly find the lock free. */
+const WAIT_FOR_LOCK = `SELECT FROM pg_advisory_xact_lock(${INDEX_LOCK})`
 
 /** A command rebuilds the whole index if there are at least this many notes, and at least this many for each row of the index. */
 const REBUILD_NOTES = 1_000
@@ -98,7 +99,8 @@ export function postgresIndexSlices(
       const finished = database.isDistributed ? await finishedNotes(rows) : null
       if (finished?.length === 0) return 'busy'
       return database.transaction(async ask => {
-        if (!(await isOurs(ask))) return 'busy'
+        const [lock] = await ask<{ is_ours: boolean }>(TRY_LOCK)
+        if (!lock?.is_ours) return 'busy'
         const [notes] = await (finished
           ? ask<Notes>(notesWhere('number = ANY ($1::bigint[])', rows), idArray(finished))
           : ask<Notes>(notesWhere(`TRUE ORDER BY number LIMIT ${most}`, rows)))
@@ -115,8 +117,7 @@ export function postgresIndexSlices(
       if (database.isDistributed || (await database.readPrimary(areMostNoted(indexes))).length === 0) return
       await database.bulk(async (ask, connection) => {
         await ask(LIMIT_WAIT)
-        // Another process is at it.
-        if (!(await isOurs(ask))) return
+        await ask(WAIT_FOR_LOCK)
         // Before the rows are read, so that the notes of later changes stay.
         await ask('DELETE FROM index_notes')
         const tables = new PostgresTables(ask, connection)
@@ -135,12 +136,6 @@ export function postgresIndexSlices(
         await logNothing(ask)
       }),
   }
-}
-
-/** Whether this transaction may write the index; no other one may until it ends. */
-async function isOurs(ask: Query): Promise<boolean> {
-  const [lock] = await ask<{ is_ours: boolean }>(LOCK_INDEX)
-  return lock?.is_ours === true
 }
 
 /** SQL that returns a row if so many rows are noted that the index is to be rebuilt. */

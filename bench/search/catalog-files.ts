@@ -116,7 +116,7 @@ function reviewLines(products: number, random: Random): (id: number) => ReviewLi
   return id => {
     const product = 1 + ((Math.floor(products * random() ** 3) * 7_919) % products)
     // Each product has a quality of its own, from 2 to 5.
-    const quality = 2 + ((product * 31) % 31) / 10
+    const quality = 2 + (product % 31) / 10
     return {
       id,
       product_id: product,

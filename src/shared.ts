@@ -31,6 +31,15 @@ export function following(work: () => Promise<void>, pause: () => Promise<void> 
   }
 }
 
+/** A value that is made when it is first needed. */
+export function lazy<Value>(make: () => Value): () => Value {
+  let value: Value | undefined
+  return () => {
+    value ??= make()
+    return value
+  }
+}
+
 /** Work that is done once: all calls get its promise. A failure is forgotten, so the next call tries again. */
 export function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let done: Promise<Result> | null = null

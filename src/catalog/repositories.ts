@@ -1,6 +1,7 @@
 import type { StoreDatabase } from '../database/open.ts'
 import type { PostgresDatabase } from '../database/postgres/database.ts'
 import type { SqliteDatabase } from '../database/sqlite/database.ts'
+import { lazy } from '../shared.ts'
 import type { Loader } from './bulk/load.ts'
 import { loaderOf } from './bulk/open.ts'
 import { CATEGORIES, type CategoryRow } from './categories/stored.ts'
@@ -135,13 +136,5 @@ function onceReady<Row extends Values>(make: () => ResourceTable<Row>): Resource
     create: (row, claim) => table().create(row, claim),
     update: (id, row, expected) => table().update(id, row, expected),
     delete: (id, expected) => table().delete(id, expected),
-  }
-}
-
-function lazy<Value>(make: () => Value): () => Value {
-  let value: Value | undefined
-  return () => {
-    value ??= make()
-    return value
   }
 }

@@ -38,20 +38,21 @@ const FeedEvent = z
   })
   .openapi('Event')
 
-const EventsQuery = z.object({
-  since: z
-    .string()
-    .optional()
-    .describe('The id of the last event that the client has, or `start` for the oldest kept event'),
-  types: valueList(z.enum(TYPE_WORDS), TYPES_MAX)
-    .optional()
-    .describe('Only events of these types, or about these resources. `ready` and `reset` always come.'),
-  product_id: valueList(z.int(), PRODUCTS_MAX)
-    .optional()
-    .describe('Only events about these products and their reviews'),
-  wait: z.int().min(0).max(WAIT_MAX_SECONDS).default(0).describe('How many seconds a poll waits for the first event'),
-  limit: z.int().min(1).max(EVENTS_MAX).default(EVENTS_DEFAULT).describe('How many events a poll returns at most'),
-})
+const eventsQuery = () =>
+  z.object({
+    since: z
+      .string()
+      .optional()
+      .describe('The id of the last event that the client has, or `start` for the oldest kept event'),
+    types: valueList(z.enum(TYPE_WORDS), TYPES_MAX)
+      .optional()
+      .describe('Only events of these types, or about these resources. `ready` and `reset` always come.'),
+    product_id: valueList(z.int(), PRODUCTS_MAX)
+      .optional()
+      .describe('Only events about these products and their reviews'),
+    wait: z.int().min(0).max(WAIT_MAX_SECONDS).default(0).describe('How many seconds a poll waits for the first event'),
+    limit: z.int().min(1).max(EVENTS_MAX).default(EVENTS_DEFAULT).describe('How many events a poll returns at most'),
+  })
 
 const ABOUT =
   'Streams what changes, from now or after the event `since`; in NDJSON, answers with the next events, one per line.'
@@ -68,7 +69,7 @@ export function addEvents(catalog: Catalog, feed: Feed): void {
       url: '/events',
       tag: 'Events',
       path: z.object({}),
-      query: EventsQuery,
+      query: eventsQuery,
       body: z.undefined(),
       response: z.array(FeedEvent),
       absent: [],

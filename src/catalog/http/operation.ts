@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi'
 import { type Awaitable, whenThere } from '../../awaitable.ts'
 import type { App, DirectRoutes, Fetch, RequestScope } from '../../server/requests.ts'
+import { lazy } from '../../shared.ts'
 import type { Claim, KeptAnswer } from '../storage/idempotency/keys.ts'
 import type { ResourceName } from '../storage/resource.ts'
 import type { Budgets } from './budgets.ts'
@@ -41,8 +42,8 @@ export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, B
   readonly specifiedBody?: z.ZodObject | undefined
   /** The body of a 200. */
   readonly response: z.ZodType
-  /** The same with the members that a request chooses, if it can. */
-  readonly chosen?: z.ZodType
+  /** The same with the members that a request chooses, if it can. Made when it is described. */
+  readonly chosen?: () => z.ZodType
   /** Says which of its uses need a stronger key than the others, in `/openapi.strict.json`. */
   readonly restricted?: string
   /** The resources that a 404 can name. */
@@ -74,11 +75,7 @@ export function operation<Path extends z.ZodObject, Query extends z.ZodObject, B
 ): void {
   contracts.push(contract)
   // The first request compiles the schemas. Those of all operations would make the start a sixth longer.
-  let reader: ReturnType<typeof requestReader<Path, Query, Body>> | null = null
-  const compiledReader = () => {
-    reader ??= requestReader(contract)
-    return reader
-  }
+  const compiledReader = lazy(() => requestReader(contract))
   const hasBody = !(contract.body instanceof z.ZodUndefined)
   const unkeyed = (request: Request, scope: RequestScope) => {
     const read = compiledReader()

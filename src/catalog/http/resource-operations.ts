@@ -2,6 +2,7 @@ import { z } from '@hono/zod-openapi'
 import { type Awaitable, whenThere } from '../../awaitable.ts'
 import { queryOf } from '../../server/request-target.ts'
 import type { App, RequestScope } from '../../server/requests.ts'
+import { lazy } from '../../shared.ts'
 import type { StoredResource, Values } from '../storage/resource.ts'
 import type { Cut, ResourceStore, Update } from '../storage/store.ts'
 import { expectedRevisions } from './entity-tag.ts'
@@ -55,7 +56,7 @@ export function resourceOperations<Row extends Values>(
   const [idName = ''] = Object.keys(one.path.shape)
   const idOf = (path: Ids) => path[idName] ?? 0
   /** The resource with the members that a request chooses. */
-  const chosen = shape.partial().extend(furtherMembers).openapi(`${resource.name}Fields`)
+  const chosen = lazy(() => shape.partial().extend(furtherMembers).openapi(`${resource.name}Fields`))
   const restAfter = (id: number) => restOf && ((cut: Cut) => restOf(id, cut))
   /** The resources that ids in the path or the body refer to. */
   const referred = (...shapes: z.ZodObject[]) =>
@@ -71,10 +72,10 @@ export function resourceOperations<Row extends Values>(
       operation(
         catalog,
         {
-          ...{ name, method: 'get', url, tag, path, query: parameters.shape, body: NO_BODY },
+          ...{ name, method: 'get', url, tag, path, query: parameters.schema, body: NO_BODY },
           queryRules: parameters.rules,
           response: z.array(shape),
-          chosen: z.array(chosen),
+          chosen: () => z.array(chosen()),
           absent: referred(path),
         },
         ({ path, query }, scope) => {
@@ -111,7 +112,7 @@ export function resourceOperations<Row extends Values>(
       operation(
         catalog,
         {
-          ...{ ...one, name, method: 'get', query: z.object(fieldsParameter(resource)) },
+          ...{ ...one, name, method: 'get', query: () => z.object(fieldsParameter(resource)) },
           ...(restOf && { description: READS_CUT }),
           chosen,
           absent: [resource.name],
@@ -163,7 +164,7 @@ function addSlashRedirect(app: App, url: string): void {
   })
 }
 
-const NO_QUERY = z.object({})
+const NO_QUERY = () => z.object({})
 const NO_BODY = z.undefined()
 
 /** The parameters of a URL. */

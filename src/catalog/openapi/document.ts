@@ -37,8 +37,8 @@ export function openApi(operations: readonly RouteConfig[]) {
 }
 
 function specifiedOperation(contract: AnyContract, access: Access | null) {
-  const { path, query, body, specifiedBody = body, response, absent } = contract
-  const parameters = Object.entries<z.ZodType>(query.shape).filter(([name]) => SPECIFIED.includes(name))
+  const { path, body, specifiedBody = body, response, absent } = contract
+  const parameters = Object.entries<z.ZodType>(contract.query().shape).filter(([name]) => SPECIFIED.includes(name))
   const required = securityOf(contract, access)
   const missing = absent.map(resource => `${resource} not found`).join(', or ')
   return {

@@ -88,8 +88,9 @@ export function strictDescription(contracts: readonly AnyContract[], access: Acc
 }
 
 function strictOperation(contract: AnyContract, access: Access | null): RouteConfig {
-  const { method, path, query, body, absent, lines, chosen, streams } = contract
-  const response = chosen ? z.union([contract.response, chosen]) : contract.response
+  const { method, path, body, absent, lines, chosen, streams } = contract
+  const query = contract.query()
+  const response = chosen ? z.union([contract.response, chosen()]) : contract.response
   const action = contract.description ?? ACTIONS[method]
   const required = securityOf(contract, access)
   const isRead = method === 'get'

@@ -38,8 +38,12 @@ export function pageList<Row extends Values, Value extends Readonly<Record<strin
 ) {
   const lists = store.showing(new Set(Object.keys(schema.shape)))
   const parameters = new ListParameters(resource, 'selectable', [])
-  const { shape: query, rules: queryRules } = parameters
-  const read = requestReader({ path: z.object({}), query, body: z.undefined(), queryRules })
+  const read = requestReader({
+    path: z.object({}),
+    query: parameters.schema,
+    body: z.undefined(),
+    queryRules: parameters.rules,
+  })
   const shown = ({ json, revision }: Representation): ListedItem<Value> => ({
     value: schema.parse(JSON.parse(json)),
     tag: entityTag(versionOf(json, undefined, revision)),
@@ -78,7 +82,7 @@ export function pageList<Row extends Values, Value extends Readonly<Record<strin
     /** `query` is as in the interface; parameters without a value do not count. The newest come first, unless words are sought. */
     rows: async (query: URLSearchParams, limit = ROWS): Promise<ListedItems<Value>> => {
       const sent = new URLSearchParams(
-        [...query].filter(([name, value]) => value !== '' && name in parameters.shape.shape),
+        [...query].filter(([name, value]) => value !== '' && name in parameters.schema().shape),
       )
       if (!sent.has('sort') && !searchOf(sent.get('q') ?? '')) sent.set('sort', '-id')
       sent.set('limit', String(limit))

@@ -14,7 +14,7 @@ const BANDS_MAX = 20
 const CATEGORIES_MAX = 200
 const CATEGORIES = 20
 
-const FacetParameters = z.object({
+const facetParameters = () => ({
   facets: valueList(z.enum(FACET_NAMES), FACET_NAMES.length).optional().describe('What to count by; all by default'),
   price_bands: valueList(z.number().gt(0), BANDS_MAX)
     .optional()
@@ -39,7 +39,7 @@ export function addFacets(catalog: Catalog, countFacets: CountFacets<ProductRow>
       isFurther: true,
       description: 'Counts the products that match by category, price and rating.',
       path: z.object({}),
-      query: z.object({ ...filters.shape.shape, ...FacetParameters.shape }),
+      query: () => z.object({ ...filters.schema().shape, ...facetParameters() }),
       queryRules: (_, valid) => (valid ? misfits(valid.query) : []),
       body: z.undefined(),
       response: Facets,

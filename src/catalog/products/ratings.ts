@@ -18,7 +18,7 @@ export function addRatings(catalog: Catalog, products: ResourceStore<ProductRow>
       isFurther: true,
       description: 'Reads what the reviews of a product say together.',
       path: z.object({ product_id: z.int() }),
-      query: z.object({}),
+      query: () => z.object({}),
       body: z.undefined(),
       response: Rating,
       absent: ['Product'],

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi'
+import { lazy } from '../../../shared.ts'
 import { type Search, searchOf } from '../../search/search.ts'
 import {
   BY_ID,
@@ -71,7 +72,7 @@ export interface Selection<Row extends Values> {
 
 /** What lists of one kind of resource, or of those that refer to a given row, can be asked for. */
 export class ListParameters<Row extends Values> {
-  readonly shape: z.ZodObject
+  readonly schema: () => z.ZodObject
   readonly rules: QueryRules<Owners, Parameters> | null
   readonly #resource: StoredResource<Row>
   readonly #filters: readonly (readonly [name: string, filter: Filter<Row>])[]
@@ -81,18 +82,22 @@ export class ListParameters<Row extends Values> {
     this.#resource = resource
     const isOfAll = owners.length === 0
     this.#filters = Object.entries(resource.filters).filter(([, filter]) => isOfAll || !('isOfAll' in filter))
+    this.schema = lazy(() => z.object(this.#parameters(kind, owners)))
+    this.rules = kind === 'selectable' ? (sent, valid) => this.#misfits(sent, valid) : null
+  }
+
+  #parameters(kind: ListKind, owners: readonly string[]): z.ZodRawShape {
+    const resource = this.#resource
     const filters = {
-      ...(resource.index && isOfAll && { q: SEARCHED }),
+      ...(resource.index && owners.length === 0 && { q: SEARCHED }),
       ...Object.fromEntries(this.#filters.map(([name, filter]) => [name, parameterOf(resource, filter)])),
     }
-    const isSelectable = kind === 'selectable'
-    const inPages = {
+    if (kind === 'filtered') return filters
+    return {
       ...(kind === 'whole' ? WHOLE : IN_PAGES),
-      ...(isSelectable && { ...filters, sort: sortParameter(resource, owners), ...SELECTED }),
+      ...(kind === 'selectable' && { ...filters, sort: sortParameter(resource, owners), ...SELECTED }),
       ...fieldsParameter(resource),
     }
-    this.shape = z.object(kind === 'filtered' ? filters : inPages)
-    this.rules = isSelectable ? (sent, valid) => this.#misfits(sent, valid) : null
   }
 
   /** The list that a request asks for, over the rows that reference all of `owners`. */

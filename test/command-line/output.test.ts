@@ -50,7 +50,7 @@ test('what is done stays done if nobody can be told, and what cannot be written 
     run(argv, { folder: folder.path, through: ['bash', '-c', 'exec "$@" > /dev/full', 'bash'] })
   await Bun.write(join(folder.path, 'categories.ndjson'), '{"name":"Garden","description":"All for the garden"}\n')
   const imported = await onFullDisk(['import', ...database, 'categories.ndjson'])
-  expect(imported).toMatchObject({ status: 0, errors: expect.stringContaining('Imported 1 categories\n') })
+  expect(imported).toMatchObject({ status: 0, errors: expect.stringContaining('Imported 1 category\n') })
   const reason = /stockroom: cannot write to standard output: ENOSPC.*\n$/
   const exported = await onFullDisk(['export', ...database, '--resource', 'categories'])
   expect(exported).toMatchObject({ status: 1, errors: expect.stringMatching(reason) })

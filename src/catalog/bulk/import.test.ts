@@ -59,7 +59,7 @@ for (const engine of ENGINES) {
       }
       expect(await imported(database.url, files)).toEqual({
         status: 0,
-        output: 'Imported 1 categories, 1 products, 1 users, 1 reviews\n',
+        output: 'Imported 1 category, 1 product, 1 user, 1 review\n',
         errors: 'categories.ndjson: 1\nproducts.ndjson: 1\nusers.ndjson: 1\nreviews.ndjson: 1\nsearch index: 4\n',
       })
       const rows = await engine.read(
@@ -109,7 +109,7 @@ for (const engine of ENGINES) {
       }
       expect(await imported(database.url, files, ['--keep-good'])).toEqual({
         status: 1,
-        output: 'Imported 2 products, 1 users, 1 reviews\n',
+        output: 'Imported 2 products, 1 user, 1 review\n',
         errors: [
           'products.ndjson:2: description: Field required',
           'products.ndjson:2: price: Field required',
@@ -423,7 +423,7 @@ test('a file without a line, such as the export of an empty list, is imported, a
     'users-4.csv': 'name,email,avatar,password\n',
   }
   const { status, output, errors } = await imported(database.url, { ...empty, 'products.ndjson': PRODUCT })
-  expect({ status, output }).toEqual({ status: 0, output: 'Imported 0 categories, 1 products, 0 users\n' })
+  expect({ status, output }).toEqual({ status: 0, output: 'Imported 0 categories, 1 product, 0 users\n' })
   for (const name of Object.keys(empty)) {
     expect(errors).toContain(`${name}: the file is empty\n`)
     expect(errors.split('\n').filter(line => line === `${name}: 0`)).toHaveLength(1)
@@ -462,7 +462,7 @@ test('the first line of CSV may arrive in pieces, and unknown columns are shown 
   }
   await child.stdin.end()
   expect(await new Response(child.stderr).text()).toContain('ignored columns: "\\u001b[2j"\n')
-  expect(await new Response(child.stdout).text()).toBe('Imported 1 products\n')
+  expect(await new Response(child.stdout).text()).toBe('Imported 1 product\n')
 })
 
 test('a folder means all files in it that are named after what they contain', async () => {
@@ -491,7 +491,7 @@ test('a file may be compressed, or come from standard input, and flags say what 
   const text = 'name,description,price\nSpade,Steel,1\n'
   expect(await imported(database.url, { 'articles.txt': text }, flags)).toMatchObject({ status: 0 })
   const piped = await run(['import', '--database', database.url, ...flags, '-'], { input: text })
-  expect(piped).toMatchObject({ status: 0, output: 'Imported 1 products\n' })
+  expect(piped).toMatchObject({ status: 0, output: 'Imported 1 product\n' })
   expect(await sqlite.read(database.url, 'SELECT count(*) AS count FROM products')).toEqual([{ count: 3 }])
 })
 
@@ -529,7 +529,7 @@ test('a file of nothing but wrong lines is not read to its end', async () => {
   // With --keep-good it is, because good lines may follow.
   const mixed = { 'products.ndjson': '{\n'.repeat(1_001) + PRODUCT }
   const kept = await imported(database.url, mixed, ['--keep-good'])
-  expect(kept).toMatchObject({ status: 1, output: 'Imported 1 products\n' })
+  expect(kept).toMatchObject({ status: 1, output: 'Imported 1 product\n' })
   expect(kept.errors).toEndWith('stockroom: 1001 wrong lines not imported\n')
 })
 

@@ -17,6 +17,7 @@ import { hashingPasswords } from './password-hashes.ts'
 import { BULK_RESOURCES } from './resources.ts'
 import { BAD_LINES_MAX, rowsOf, storeRows } from './rows.ts'
 import { keepGood } from './settings.ts'
+import { counted } from './table.ts'
 
 /** The exit status of a program that SIGINT ended. */
 const INTERRUPTED_STATUS = 130
@@ -99,7 +100,7 @@ function countsOf(files: readonly SourceFile[]): string {
   const counts = BULK_RESOURCES.flatMap(resource => {
     const ofResource = files.filter(({ file }) => file.resource === resource)
     const stored = ofResource.reduce((sum, source) => sum + source.stored, 0)
-    return ofResource.length === 0 ? [] : [`${stored} ${resource.stored.table}`]
+    return ofResource.length === 0 ? [] : [counted(resource.stored, stored)]
   })
   return counts.join(', ')
 }

@@ -12,7 +12,7 @@ import { hash } from '../../users/password.ts'
 import { USERS } from '../../users/stored.ts'
 import type { NewRow } from '../load.ts'
 import { loaderOf } from '../open.ts'
-import type { StoredRows } from '../table.ts'
+import { counted, type StoredRows } from '../table.ts'
 import { type SampleSizes, sampleCategories, sampleProducts, sampleReviews, sampleUsers } from './sample.ts'
 import { categories, products, reviews, users } from './settings.ts'
 
@@ -53,7 +53,7 @@ export async function seed(line: CommandLine): Promise<void> {
   })
   if (!isLoaded) throw new OperatorError('the catalog already has data; seed needs an empty one')
   await buildSearchIndex(store, shown)
-  const counts = Object.entries(sizes).map(([kind, count]) => `${count} ${kind}`)
+  const counts = [CATEGORIES, PRODUCTS, USERS, REVIEWS].map(resource => counted(resource, sizes[resource.table]))
   print(`The catalog holds ${counts.join(', ')}\n`)
 }
 

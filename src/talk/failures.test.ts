@@ -95,7 +95,7 @@ test('a database that another program locks is reported after a wait, and the se
     using holder = new Database(place.databasePath)
     holder.run('BEGIN IMMEDIATE')
     session.type('Lost\r')
-    await session.shows(/^The database cannot be used: database is locked\. .+ try again\.\n\nada>$/m)
+    await session.shows(/^The database cannot be used: another program has locked it; .+ try again\.\n\nada>$/m)
     holder.run('ROLLBACK')
   }
   expect(place.model.calls).toHaveLength(0)

@@ -64,9 +64,12 @@ export async function connect(path: string): Promise<Database> {
 
 /** How a start waits for the locks of other processes: it says for whom. */
 export function atStart(path: string): Retrying {
-  const waits = () =>
-    tellOfWait('{path} is locked by {holders}; waiting for it', { path, holders: writersOrUsers(path) })
-  return { maxMs: START_MAX_MS, pauseMs: START_PAUSE_MS, waits }
+  return { maxMs: START_MAX_MS, pauseMs: START_PAUSE_MS, waits: () => tellOfHolders(path) }
+}
+
+/** Tells operators for which processes this one waits. */
+export function tellOfHolders(path: string): void {
+  tellOfWait('{path} is locked by {holders}; waiting for it', { path, holders: writersOrUsers(path) })
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   type Parameter,
   type Prepared,
   prepared,
+  tellOfHolders,
   waitingForLocks,
 } from './connection.ts'
 import { isBusy } from './failure.ts'
@@ -261,7 +262,11 @@ export class SqliteDatabase implements AsyncDisposable {
       using own = connectAgain(this.#path)
       if (access === 'loading') own.run('PRAGMA foreign_keys = OFF')
       failOnTakenLocks(own)
-      await whenUnlocked(() => own.run('BEGIN IMMEDIATE'), { maxMs: WRITE_WAIT_MAX_MS, pauseMs: WRITE_RETRY_MS })
+      await whenUnlocked(() => own.run('BEGIN IMMEDIATE'), {
+        maxMs: WRITE_WAIT_MAX_MS,
+        pauseMs: WRITE_RETRY_MS,
+        waits: () => tellOfHolders(this.#path),
+      })
       const result = await work({
         prepare: sql => prepared(own, sql),
         log: changes => {

@@ -34,7 +34,8 @@ export function reasonOfRefusedRow(error: unknown): string | null {
 export function translated(error: unknown): unknown {
   if (!(error instanceof SQLiteError && UNAVAILABLE.test(error.code ?? ''))) return error
   if (isDamage(error)) return new DatabaseDamagedError(error.message, { cause: error })
-  return new DatabaseUnavailableError(`the database cannot be used: ${error.message}`, { cause: error })
+  const reason = isBusy(error) ? 'another program has locked it; wait for that program, or end it' : error.message
+  return new DatabaseUnavailableError(`the database cannot be used: ${reason}`, { cause: error })
 }
 
 /** The error for the operator if the file cannot be opened. */

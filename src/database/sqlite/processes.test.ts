@@ -156,6 +156,20 @@ test('a service that starts on a file which an idle process keeps locked says so
   expect((await fetch(`${service.address}/products/1`)).status).toBe(200)
 })
 
+test('an import that waits for the write lock of another process says so, and goes on', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  const importing = ['import', '--database', `sqlite:${file}`, 'products.ndjson']
+  await Bun.write(join(folder.path, 'products.ndjson'), `${JSON.stringify(sample.product)}\n`)
+  expect(await run(importing, { folder: folder.path })).toMatchObject({ status: 0 })
+  using other = new Database(file)
+  other.run('BEGIN IMMEDIATE')
+  const again = run(importing, { folder: folder.path, through: withErrorsIn(join(folder.path, 'errors')) })
+  await expectToldOfWait(folder.path)
+  other.run('ROLLBACK')
+  expect(await again).toMatchObject({ status: 0 })
+})
+
 test('a command that waits for the lock of another process says so', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'shop.db')

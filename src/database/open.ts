@@ -1,10 +1,19 @@
-import type { CommandLine } from '../program/config.ts'
+import { getLogger } from '@logtape/logtape'
+import { type CommandLine, fromEnvironment } from '../program/config.ts'
 import { SettingError } from '../program/operator-error.ts'
 import type { Migrations } from './migrations.ts'
 import { PostgresDatabase } from './postgres/database.ts'
-import { type DatabaseAddress, database, databaseConnections, databaseReplicas } from './settings.ts'
+import {
+  type DatabaseAddress,
+  database,
+  databaseConnections,
+  databaseReplicas,
+  POSTGRES_VARIABLES,
+} from './settings.ts'
 import type { SqliteDatabase } from './sqlite/database.ts'
 import { openSqlite } from './sqlite/open.ts'
+
+const log = getLogger(['stockroom', 'database'])
 
 /** Servers wait this long at startup for a database that is starting too, in milliseconds. */
 export const START_WAIT_MS = 60_000
@@ -42,8 +51,19 @@ export async function openDatabase(
   migrations: readonly Migrations[],
   { waitMs = 0, mustExist = false }: Opening = {},
 ): Promise<StoreDatabase> {
-  if (address.engine === 'sqlite') return openSqlite(address.path, migrations, { mustExist })
+  if (address.engine === 'sqlite') {
+    warnOfUnusedVariables(address.path)
+    return openSqlite(address.path, migrations, { mustExist })
+  }
   return PostgresDatabase.open({ address, replicas, connections, migrations, waitMs, mustExist })
+}
+
+/** Whoever sets them may have forgotten `DATABASE_URL`. They are not refused, because services may share an environment. */
+function warnOfUnusedVariables(path: string): void {
+  for (const variable of POSTGRES_VARIABLES) {
+    if (fromEnvironment(variable, text => (text === 'none' ? null : text)) === null) continue
+    log.warning('{variable} has no effect on a SQLite database', { variable, path })
+  }
 }
 
 /** The end of a ready line that names a new file, so that people notice a slip in its name; empty without one. */

@@ -100,6 +100,22 @@ test('a database file that others may read keeps its mode and is logged; one tha
   }
 })
 
+test('variables for PostgreSQL that have no effect on a SQLite database are logged, without the password', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  const secret = 'hunter2-do-not-tell'
+  const unused = { DATABASE_PASSWORD: secret, DATABASE_POOLER: 'transaction', DATABASE_DISTRIBUTION: 'none' }
+  await using service = await startService(`sqlite:${file}`, { environment: unused })
+  expect(await service.stop()).toBe(0)
+  const lines = service.errors().split('\n')
+  const told = lines.filter(line => line.includes('has no effect on a SQLite database')).map(line => JSON.parse(line))
+  expect(told).toMatchObject([
+    { level: 'warning', variable: 'DATABASE_PASSWORD', path: file },
+    { level: 'warning', variable: 'DATABASE_POOLER', path: file },
+  ])
+  expect(service.output() + service.errors()).not.toContain(secret)
+})
+
 test('a database file with a second name is logged at each start, because two processes must not use different ones', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'shop.db')

@@ -10,6 +10,14 @@ const POOLERS = ['none', 'transaction'] as const
 /** What distributes the tables of a new database over several servers. */
 const DISTRIBUTIONS = ['none', 'citus'] as const
 
+/** Variables without a flag that a SQLite database ignores. */
+export const POSTGRES_VARIABLES = [
+  'DATABASE_PASSWORD',
+  'DATABASE_PASSWORD_FILE',
+  'DATABASE_POOLER',
+  'DATABASE_DISTRIBUTION',
+] as const
+
 interface SqliteAddress {
   readonly engine: 'sqlite'
   readonly path: string

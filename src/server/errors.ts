@@ -35,18 +35,13 @@ export function errorResponse(error: unknown, requestId: string): Response {
   if (error instanceof BusyError) {
     return detailResponse(busyStatus(error), error.message, { 'Retry-After': String(error.retryAfterSeconds) })
   }
-  // Both are logged once, when they are detected. Without Retry-After: retrying is useless until somebody acts.
+  logFailure(error, requestId)
+  // Without Retry-After: retrying is useless until somebody acts.
   if (error instanceof DatabaseDamagedError) return detailResponse(503, 'The database is damaged')
   if (error instanceof DatabaseReplacedError) return detailResponse(503, 'The database was replaced')
   if (error instanceof DatabaseUnavailableError) {
-    databaseLog.error('{reason}', {
-      request_id: requestId,
-      reason: error.message,
-      cause: error.cause && String(error.cause),
-    })
     return detailResponse(503, 'The database is unavailable', { 'Retry-After': String(UNAVAILABLE_RETRY_SECONDS) })
   }
-  logFailure(error, requestId)
   return detailResponse(500, 'Internal Server Error')
 }
 
@@ -57,6 +52,16 @@ export function busyStatus(error: BusyError): 429 | 503 {
 
 /** Logs a failure on the server's side, in a handler or in a streamed response. */
 export function logFailure(error: unknown, requestId: string): void {
+  // Both are logged once, when they are detected.
+  if (error instanceof DatabaseDamagedError || error instanceof DatabaseReplacedError) return
+  if (error instanceof DatabaseUnavailableError) {
+    databaseLog.error('{reason}', {
+      request_id: requestId,
+      reason: error.message,
+      cause: error.cause && String(error.cause),
+    })
+    return
+  }
   serverLog.error('a request failed: {reason}', {
     request_id: requestId,
     reason: String(error),

@@ -1,5 +1,5 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { readdirSync, readlinkSync, statSync } from 'node:fs'
+import { readdirSync, readlinkSync, renameSync, statSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { fieldIn, itemsIn, visitor } from '../../../test/harness/catalog/admin-page.ts'
@@ -722,6 +722,20 @@ test('an activity page gets what has changed since it was made, or since it has 
   expect(gone).not.toContain('/admin/products/4')
   // Of another database, as after a restored backup.
   await changesAfter(path, '9.unknown', 'Changes before this one may be missing.')
+})
+
+test('an activity page that finds no database is logged like any other request, without a stack', async () => {
+  await using shop = await startShop()
+  const file = shop.url.slice('sqlite:'.length)
+  renameSync(file, `${file}.away`)
+  const stream = changesAfter(`${shop.service.address}/admin/activity/events?since=start`, null, 'nothing')
+  await stream.catch(() => {})
+  await until(() => shop.service.errors().includes('its file was deleted, moved or replaced'))
+  const lines = shop.service.errors().trimEnd().split('\n')
+  const failures = lines.map(line => JSON.parse(line)).filter(({ level }) => level === 'error')
+  expect(failures).toMatchObject([{ logger: 'database', request_id: expect.any(String) }])
+  expect(failures[0]).not.toHaveProperty('stack')
+  renameSync(`${file}.away`, file)
 })
 
 /** Reads the stream of the activity page, after an id, until it has sent a text. */

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { version } from '../package.json'
 import { openBrowser, PLAIN_HOST, type TestBrowser } from '../test/harness/browser/chromium.ts'
 import { sqlite } from '../test/harness/engines.ts'
+import { freePort } from '../test/harness/free-port.ts'
 import {
   answer,
   failure,
@@ -87,6 +88,15 @@ test('the packed client works in Node, and prints nothing', async () => {
   const [output, errors] = await Promise.all([child.stdout.text(), child.stderr.text()])
   expect(errors).toBe('')
   expect(JSON.parse(output)).toEqual(VISITED)
+})
+
+test('in Node, too, the error of a server that cannot be reached says why', async () => {
+  const script = join(folder.path, 'unreachable.mjs')
+  const get = 'createClient(process.argv[2], { retries: 0 }).products.get(7).catch(error => error.message)'
+  writeFileSync(script, `import { createClient } from 'stockroom-client'\nprocess.stdout.write(await ${get})`)
+  const place = `127.0.0.1:${await freePort()}`
+  const child = spawn([NODE, script, `http://${place}`], { stdout: 'pipe' })
+  expect(await child.stdout.text()).toBe(`GET /products/7: no answer: connect ECONNREFUSED ${place}`)
 })
 
 test('the packed client works in a page of another origin, without a bundler and without HTTPS', async () => {

@@ -104,7 +104,9 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
         signal?.throwIfAborted()
         const cause = controller.signal.aborted ? controller.signal.reason : failure
         const problem = cause instanceof SyntaxError ? 'the answer is not JSON' : 'no answer'
-        return new Unavailable({ request: name, detail: `${problem}: ${cause?.message ?? cause}`, cause })
+        // Node says "fetch failed", and the reason below. If it tried several addresses, that has a code alone.
+        const reason = cause?.cause?.message || cause?.cause?.code || cause?.message || cause
+        return new Unavailable({ request: name, detail: `${problem}: ${reason}`, cause })
       } finally {
         clearTimeout(timer)
         forget()

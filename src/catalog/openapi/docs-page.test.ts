@@ -129,6 +129,12 @@ test('/docs has a switch to the complete description, and back, and fits the wid
   await page.locator('.opblock').nth(24).waitFor()
   expect(await page.locator('.opblock').count()).toBe(25)
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.viewport.width)
+  const create = page.locator(`#operations-${CREATE.join('-')}`)
+  await create.locator('.opblock-summary-control').click()
+  await create.getByRole('button', { name: 'Try it out' }).click()
+  await create.locator('textarea').fill('{}')
+  await create.getByRole('button', { name: 'Reset' }).waitFor()
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.viewport.width)
 })
 
 function docs(): string {

@@ -22,6 +22,8 @@ const second = 2 // note
 2. two
 `
 
+const TRANSPARENT = /, 0\)$/
+
 const open = chatInBrowser()
 
 test('axe finds nothing wrong with the chat page, with a wide table and wide code, on a phone and a desktop, light and dark', async () => {
@@ -58,6 +60,42 @@ test('a wide table and wide code can be scrolled with the keyboard', async () =>
     await until(() => wide.evaluate(element => element.scrollLeft > 0))
     expect(await wide.evaluate(element => element.matches(':focus')), name).toBe(true)
   }
+})
+
+test('the form at the bottom covers nothing that has the focus, and typing in it does not scroll the page', async () => {
+  await using tab = await open.openChat(PHONE)
+  const { page } = tab
+  await answerOf(page, Array.from({ length: 20 }, (_, place) => `[Link ${place}](https://example.com)\n`).join('\n'))
+  await page.locator('h1').click()
+  for (let place = 0; place < 20; place += 1) {
+    const link = page.getByRole('link', { name: `Link ${place}`, exact: true })
+    for (let tabs = 0; tabs < 2; tabs += 1) {
+      if (!(await link.evaluate(element => element.matches(':focus')))) await page.keyboard.press('Tab')
+    }
+    const isInSight = await page.evaluate<boolean>(`
+      const { left, top, right, bottom } = document.activeElement.getBoundingClientRect()
+      document.activeElement === document.elementFromPoint((left + right) / 2, (top + bottom) / 2)
+    `)
+    expect(isInSight, `link ${place}`).toBe(true)
+  }
+  await page.evaluate('scrollTo(0, 100)')
+  await page.keyboard.press('Tab')
+  await page.keyboard.type('a few words')
+  expect(await page.getByLabel('Your message').inputValue()).toBe('a few words')
+  expect(await page.evaluate('scrollY')).toBe(100)
+})
+
+test('with forced colours, the field shows that it has the focus', async () => {
+  await using tab = await open.openChat({ forcedColors: 'active' })
+  const { page } = tab
+  const field = page.getByLabel('Your message')
+  await field.focus()
+  const [style, color] = await page.evaluate<string[]>(`
+    const { outlineStyle, outlineColor } = getComputedStyle(document.activeElement)
+    ;[outlineStyle, outlineColor]
+  `)
+  expect(style).toBe('solid')
+  expect(color).not.toMatch(TRANSPARENT)
 })
 
 test('the Copy button covers no code, with a pointer or without, however far the code is scrolled', async () => {

@@ -31,7 +31,10 @@ test('axe finds nothing wrong with the chat page, with a wide table and wide cod
     await using tab = await open.openChat(options)
     const { page } = tab
     expect(await violations(page), `before a prompt, ${JSON.stringify(options)}`).toEqual([])
-    await answerOf(page, WIDE_ANSWER)
+    const call = await send(page, 'Show me', open.server)
+    expect(await violations(page), `before an answer, ${JSON.stringify(options)}`).toEqual([])
+    await call.answer(WIDE_ANSWER)
+    await answered(page)
     expect(await violations(page), `behind an answer, ${JSON.stringify(options)}`).toEqual([])
   }
 })

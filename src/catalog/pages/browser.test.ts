@@ -858,11 +858,11 @@ test('a dropped file is imported with a bar, and of a wrong one every wrong line
   const wrong = {
     name: 'reviews.csv',
     mimeType: 'text/csv',
-    buffer: Buffer.from('product_id,user_id,rating,comment\n1,1,9,x\n'),
+    buffer: Buffer.from(`product_id,user_id,rating,comment\n${'1,1,9,x\n'.repeat(20)}`),
   }
   await page.locator('input[type=file]').setInputFiles(wrong)
   await page.getByRole('button', { name: 'Import' }).click()
-  await page.getByText('Line 2').waitFor()
+  await page.getByText('Line 2', { exact: true }).waitFor()
   expect(await violations(page)).toEqual([])
   const [head, line] = ['name,price\n', 'x'.repeat(99)]
   writeFileSync(file, head + `${line}\n`.repeat(60_000))

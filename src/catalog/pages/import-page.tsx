@@ -201,7 +201,7 @@ function Result({ outcome: { imported, wrong = [], ignored = [], failure } }: { 
   return (
     <>
       <Notice kind="trouble">Nothing was imported, because these lines are wrong:</Notice>
-      <ol class="wrong">
+      <ol class="wrong" tabindex={0} aria-label="Wrong lines">
         {wrong.map(({ line, field, reason }) => (
           <li>
             <span>Line {line}</span> {field && <code>{field}</code>} {reason}

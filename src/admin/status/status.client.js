@@ -71,8 +71,9 @@ function draw(plot) {
 // The rows of the table under the chart name its lines and look like them.
 function linesOf(element) {
   return [...element.parentElement.querySelectorAll('tbody th')].map(row => {
-    const { borderTopColor, borderTopStyle } = getComputedStyle(row.querySelector('.line'))
-    return { label: row.textContent.trim(), stroke: borderTopColor, dash: DASHES[borderTopStyle] }
+    const { borderTopColor, borderTopStyle, borderTopWidth } = getComputedStyle(row.querySelector('.line'))
+    const width = Number.parseFloat(borderTopWidth) / 2
+    return { label: row.textContent.trim(), stroke: borderTopColor, dash: DASHES[borderTopStyle], width }
   })
 }
 
@@ -105,7 +106,7 @@ function optionsOf(element, lines) {
         values: (_, at) => at.map(value => textOf(value, scales)),
       },
     ],
-    series: [{}, ...lines.map(line => ({ ...line, width: 1.5, points: { show: false }, fill: filled }))],
+    series: [{}, ...lines.map(line => ({ ...line, points: { show: false }, fill: filled }))],
     hooks: {
       setCursor: [
         ({ cursor: { idx }, data }) => {

@@ -156,6 +156,21 @@ test('axe finds nothing wrong with the page, on a phone and a desktop, light and
   }
 })
 
+test('the lines of a chart differ in more than their colour', async () => {
+  await using tab = await browser.openTab()
+  const { page } = tab
+  await page.goto(`${await adminAddress(shop)}/status`)
+  const alike = await page.evaluate(`
+    const lookOf = line => (({ borderTopStyle, borderTopWidth }) => borderTopStyle + borderTopWidth)(getComputedStyle(line))
+    const charts = [...document.querySelectorAll('section')].filter(chart => {
+      const lines = [...chart.querySelectorAll('.line')]
+      return new Set(lines.map(lookOf)).size < lines.length
+    })
+    charts.map(chart => chart.querySelector('h2').textContent)
+  `)
+  expect(alike).toEqual([])
+})
+
 test('when the server goes, the page says so, and goes on when it is back', async () => {
   const port = await freePort()
   const flags = [...WITH_METRICS, '--admin-port', String(port)]

@@ -10,7 +10,7 @@ import type { App } from '../server/requests.ts'
 import { routing } from '../server/routing.ts'
 import { FORWARDED, forwardTo } from './forwarding.ts'
 import type { Opened } from './opening.ts'
-import { productPage, shopPage } from './pages.tsx'
+import { missingPage, productPage, shopPage } from './pages.tsx'
 import { picture } from './pictures.ts'
 import { FILES } from './static-files.ts'
 import type { Traffic } from './traffic.ts'
@@ -46,7 +46,7 @@ export function createDemo({ catalog, shop, opened, traffic }: DemoOptions): App
   app.get('/shop/:id', async context => {
     const id = Number(context.req.param('id'))
     const product = await found(shop.products.get(id, { fields: ['id', 'name', 'description', 'price', 'rating'] }))
-    if (!product) throw new HttpError(404, 'Product not found')
+    if (!product) return context.html(missingPage(), 404, STRICT_PAGE_HEADERS)
     const origin = `http://${context.req.header('Host') ?? ''}`
     const page = productPage({ product, visitor: opened.visitor, origin })
     return context.html(page, 200, STRICT_PAGE_HEADERS)

@@ -147,7 +147,9 @@ test('the name and description of a product are text, in its page and in its dat
 })
 
 test('a product that is not there is 404, and so is a path that neither the shop nor the service has', async () => {
-  expect((await fetch(`${demo.address}/shop/999999`)).status).toBe(404)
+  const missing = await fetch(`${demo.address}/shop/999999`)
+  expect(missing.status).toBe(404)
+  expect(await missing.text()).toContain('This product is not here')
   expect((await fetch(`${demo.address}/shop/one`)).status).toBe(404)
   expect((await fetch(`${demo.address}/elsewhere`)).status).toBe(404)
 })

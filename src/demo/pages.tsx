@@ -23,7 +23,7 @@ const USD = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' 
 
 interface FrameProperties {
   readonly title: string
-  readonly script: 'shop/shop.js' | 'shop/product.js'
+  readonly script?: 'shop/shop.js' | 'shop/product.js'
   readonly head?: Child
   readonly children?: Child
 }
@@ -39,7 +39,7 @@ function Frame({ title, script, head, children }: FrameProperties) {
         <link rel="icon" href={ICON_PATH} type="image/svg+xml" />
         <link rel="stylesheet" href={PAGE_STYLES_PATH} />
         <link rel="stylesheet" href={staticPath('shop.css', FILES['shop.css'])} />
-        <script type="module" src={staticPath(script, FILES[script])}></script>
+        {script && <script type="module" src={staticPath(script, FILES[script])}></script>}
         {head}
       </head>
       <body>
@@ -304,6 +304,20 @@ export function productPage({ product, visitor, origin }: ProductPage): string {
           </form>
         </section>
         <Live />
+      </main>
+    </Frame>,
+  )
+}
+
+/** For a product that does not exist, or not any more. */
+export function missingPage(): string {
+  return page(
+    <Frame title="Not here · Hearth & Field">
+      <main>
+        <h1>This product is not here</h1>
+        <p>
+          It may have been deleted. <a href="/">All products</a>
+        </p>
       </main>
     </Frame>,
   )

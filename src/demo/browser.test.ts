@@ -352,6 +352,19 @@ test('axe finds nothing wrong with shop and product, on a phone and a desktop, l
   }
 })
 
+test('with forced colours, a chosen rating and a switch that is on look chosen', async () => {
+  await using tab = await browser.openTab({ forcedColors: 'active' })
+  const { page } = tab
+  await page.goto(`${demo.address}/shop/7`)
+  const background = (place: number) =>
+    page.evaluate(`getComputedStyle(document.querySelectorAll('.rate label')[${place}]).backgroundColor`)
+  await page.getByRole('radio', { name: '4 stars' }).check()
+  expect(await background(3)).not.toBe(await background(2))
+  await page.goto(demo.address)
+  const knob = `getComputedStyle(document.querySelector('#busy'), '::after').backgroundImage`
+  expect(await page.evaluate(knob)).toStartWith('radial-gradient')
+})
+
 test('both pages fit the width of a phone, and load nothing from elsewhere', async () => {
   await using tab = await openShop(PHONE)
   const { page } = tab

@@ -352,6 +352,21 @@ test('axe finds nothing wrong with shop and product, on a phone and a desktop, l
   }
 })
 
+test('a tile shows the whole rating, in one line, or in two with the text spacing that a reader sets', async () => {
+  await using tab = await openShop(PHONE)
+  const { page } = tab
+  const lines = `[...document.querySelectorAll('#products .rating b')].map(mean => mean.nextElementSibling.offsetTop - mean.offsetTop)`
+  expect(new Set(await page.evaluate<number[]>(lines))).toEqual(new Set([0]))
+  const cut = await page.evaluate(`
+    const sheet = new CSSStyleSheet()
+    sheet.replaceSync('* { letter-spacing: 0.12em !important; word-spacing: 0.16em !important }')
+    document.adoptedStyleSheets = [sheet]
+    const tiles = [...document.querySelectorAll('#products li')]
+    tiles.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map(tile => tile.textContent)
+  `)
+  expect(cut).toEqual([])
+})
+
 test('with forced colours, a chosen rating and a switch that is on look chosen', async () => {
   await using tab = await browser.openTab({ forcedColors: 'active' })
   const { page } = tab

@@ -380,6 +380,26 @@ test('with forced colours, a chosen rating and a switch that is on look chosen',
   expect(await page.evaluate(knob)).toStartWith('radial-gradient')
 })
 
+test('on a phone, the bar at the bottom covers nothing that has the focus, and only the change that it shows can have it', async () => {
+  await using tab = await openShop(PHONE)
+  const { page } = tab
+  const { edit } = createClient(demo.address).products
+  for (const id of [1, 2]) await edit(id, product => ({ ...product, price: 10 + id }))
+  await page.locator('#events li').nth(1).waitFor({ state: 'attached' })
+  await page.getByRole('switch').focus()
+  await page.keyboard.press('Tab')
+  expect(await page.locator('#events a:focus').count()).toBe(1)
+  for (let tiles = 0; tiles < 8; tiles += 1) {
+    await page.keyboard.press('Tab')
+    const isInSight = await page.evaluate<boolean>(`
+      const { left, top, right, bottom } = document.activeElement.getBoundingClientRect()
+      document.activeElement.matches('#products a') &&
+        document.activeElement === document.elementFromPoint((left + right) / 2, (top + bottom) / 2)
+    `)
+    expect(isInSight, `tile ${tiles}`).toBe(true)
+  }
+})
+
 test('both pages fit the width of a phone, and load nothing from elsewhere', async () => {
   await using tab = await openShop(PHONE)
   const { page } = tab

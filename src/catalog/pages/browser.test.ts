@@ -961,8 +961,11 @@ test('while the server is away, what is typed stays, and the list follows when i
 })
 
 test('without scripts, lists are searched, forms are saved, and deletions ask first', async () => {
-  await using tab = await open('/admin/', { javaScriptEnabled: false })
+  await using tab = await open('/admin/', { ...PHONE, javaScriptEnabled: false })
   const { page } = tab
+  const show = await page.getByRole('button', { name: 'Show' }).boundingBox()
+  const stars = await page.getByLabel('Stars').boundingBox()
+  expect(show?.y ?? 0).toBeGreaterThan((stars?.y ?? 0) + (stars?.height ?? 0))
   await page.getByLabel('Search products').fill('spade 30')
   await page.getByRole('button', { name: 'Show' }).click()
   await page.getByRole('link', { name: 'Spade 30', exact: true }).click()

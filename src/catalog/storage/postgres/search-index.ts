@@ -122,7 +122,8 @@ export function postgresIndexSlices(
         await ask('DELETE FROM index_notes')
         const tables = new PostgresTables(ask, connection)
         await tables.dropIndexes(indexes.map(({ facts }) => ({ name: facts })))
-        await ask(`TRUNCATE ${indexes.map(({ facts }) => facts).join(', ')}`)
+        // After TRUNCATE, a search whose snapshot is older would find nothing.
+        for (const { facts } of indexes) await ask(`DELETE FROM ${facts}`)
         await fill(ask, indexes, progress)
         await tables.complete(() => {})
         await logNothing(ask)

@@ -94,7 +94,12 @@ export class CatchingUp {
   /** Takes all notes, for commands that have stored many rows. `progress` gets the number of those that are left. */
   async all(progress: (left: number) => void): Promise<void> {
     await this.#slices.isBuilt()
-    await this.#slices.rebuild(progress)
+    try {
+      await this.#slices.rebuild(progress)
+    } catch (error) {
+      // It needs locks that a backup may hold, and to own the tables. Notes are taken without either.
+      log.debug('the search index was not rebuilt: {reason}', { reason: errorMessage(error) })
+    }
     for (let noted = await this.#noted(); noted; noted = await this.#noted()) {
       progress(this.#rowsLeft)
       await this.#takeOrWait('many')

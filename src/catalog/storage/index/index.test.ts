@@ -483,6 +483,24 @@ test('on PostgreSQL, an import that is to rebuild the search index waits for the
   expect((await importing).errors).toContain(`search index: ${rows?.number}\n`)
 })
 
+test('on PostgreSQL, an import that may not rebuild the search index takes each row', async () => {
+  await using database = await migrated(postgres)
+  const name = `clerk_${crypto.randomUUID().replaceAll('-', '')}`
+  await using sql = connected(database.url)
+  await sql.unsafe(`CREATE ROLE ${name} LOGIN PASSWORD 'sesame';
+    GRANT CREATE ON SCHEMA public TO ${name};
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${name};
+    GRANT SELECT, USAGE ON ALL SEQUENCES IN SCHEMA public TO ${name}`)
+  const url = new URL(database.url)
+  url.username = name
+  url.password = 'sesame'
+  const lines = Array.from({ length: 1_100 }, () => `${JSON.stringify(sample.product)}\n`)
+  const file = ['import', '--database', url.href, '--resource', 'products', '--format', 'ndjson', '-']
+  expect((await run(file, { input: lines.join('') })).errors).toContain('search index: 1100')
+  await expectComplete(postgres, database.url, 1_100)
+  await sql.unsafe(`DROP OWNED BY ${name}; DROP ROLE ${name}`)
+})
+
 test('on PostgreSQL, a list that has begun when an import rebuilds the search index has all products', async () => {
   await using database = await postgres.freshDatabase()
   await using service = await startService(`${database.url}?application_name=serve`, {

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { spawn } from 'bun'
 import { askNoProxyFor, LAUNCHER_VARIABLE } from '../program/config.ts'
 import { OperatorError } from '../program/operator-error.ts'
@@ -6,6 +7,9 @@ import { ownCommand } from '../program/own-command.ts'
 const HOST = '127.0.0.1'
 
 const LISTENING_LINE = / at (http:\/\/[^\s,]+)/
+
+/** Ctrl-C at a terminal ends the service and this process, which may hear of the service's end this long before its own signal. */
+const SIGNAL_MAX_MS = 100
 
 export interface CatalogService extends AsyncDisposable {
   /** Resolves when the service listens. Rejects if it ends before. */
@@ -25,7 +29,8 @@ export function startCatalog(database: string): CatalogService {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   askNoProxyFor(HOST)
-  const failed = child.exited.then((status): never => {
+  const failed = child.exited.then(async (status): Promise<never> => {
+    await wait(SIGNAL_MAX_MS)
     throw new OperatorError(`the store catalog of the demo has ended with status ${status}`)
   })
   // Callers get the error when they wait for it. After disposal nobody waits, and it must not end the process.

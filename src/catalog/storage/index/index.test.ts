@@ -447,9 +447,13 @@ test('on PostgreSQL, an import of most products rebuilds the search index, with 
     "INSERT INTO products (id, name, description, price) OVERRIDING SYSTEM VALUE VALUES (-1, 'Anew below zero', '', 1)"
   await postgres.write(database.url, 'DELETE FROM products')
   await postgres.write(database.url, ofAnotherProgram)
+  await postgres.write(
+    database.url,
+    "INSERT INTO categories (id, name, description) OVERRIDING SYSTEM VALUE VALUES (9007199254740993, 'Anew above', '')",
+  )
   const before = await postgres.read(database.url, indexes)
   // Row by row, the deleted one would count, too.
-  expect(await imported(Array.from({ length: 1_100 }, (_, at) => `Anew ${at}`))).toContain('search index: 1101')
+  expect(await imported(Array.from({ length: 1_100 }, (_, at) => `Anew ${at}`))).toContain('search index: 1102')
   await expectComplete(postgres, database.url, 1_101)
   expect(await postgres.read(database.url, indexes)).toEqual(before)
   await using service = await startService(database.url, { flags: FLAGS })

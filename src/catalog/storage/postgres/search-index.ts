@@ -160,7 +160,8 @@ async function fill(ask: Query, indexes: readonly IndexDescription[], progress: 
       const rows: NotedRow[] = await ask<NotedRow>(select, last)
       await keep(ask, rows)
       left -= rows.length
-      last = rows.at(-1)?.id
+      // Not until none are left: an id above 2^53 is read as a number that may be less, and would come again and again.
+      last = rows.length < SLICES.many.rows ? undefined : rows.at(-1)?.id
     }
   }
 }

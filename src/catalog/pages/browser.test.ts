@@ -235,6 +235,19 @@ test('once a deletion was sent, nothing offers to undo it, whatever the list sho
   expect(unexpected(tab)).toEqual([])
 })
 
+test('a list and its counts that have to wait for the index are asked for again', async () => {
+  await using tab = await browser.openTab({ hasRoutes: true })
+  const { page } = tab
+  const later = { status: 503, headers: { 'Retry-After': '1' }, json: { detail: 'The index is being built' } }
+  await page.route(/facets/, route => route.fulfill(later), { times: 1 })
+  await page.goto(`${service.address}/admin/`)
+  await page.locator('#facets a').first().waitFor()
+  await page.route(/q=spade/, route => route.fulfill(later), { times: 1 })
+  await page.getByLabel('Search products').fill('spade 8')
+  await page.getByText('One moment: the list is being prepared.').waitFor()
+  await page.waitForURL('**/?q=spade+8')
+})
+
 test('a next page that comes after other words were typed is not added to what they found', async () => {
   await using tab = await open('/admin/?q=spade', { hasRoutes: true })
   const { page } = tab
@@ -608,8 +621,10 @@ test('whoever reads reviews all day needs only the keyboard', async () => {
   await using tab = await open('/admin/reviews/')
   const { page } = tab
   await page.locator('#rows .name').first().focus()
+  for (const keys of ['Control+d', 'Alt+d', 'Meta+d']) await page.keyboard.press(keys)
+  expect(await page.locator('.leaving').count()).toBe(0)
   await page.keyboard.press('d')
-  await page.keyboard.press('j')
+  for (const key of ['j', 'k', 'ArrowDown', 'ArrowUp', 'j']) await page.keyboard.press(key)
   // As with Caps Lock.
   await page.keyboard.press('D')
   expect(await page.locator('.leaving').count()).toBe(2)
@@ -800,7 +815,15 @@ test('a form that is refused says why, and neither a proxy’s page nor what it 
 test('changes appear while somebody watches, and the counts beside the list narrow it', async () => {
   await using tab = await open('/admin/activity')
   const { page } = tab
+  // As after five hundred changes.
+  await page.evaluate(`
+    const list = document.getElementById('changes')
+    for (let count = 0; count < 500; count += 1) list.append(document.createElement('li'))
+  `)
   await api.put('/products/6', product('Watched', 2))
+  await page.getByRole('link', { name: 'Watched' }).waitFor()
+  expect(await page.locator('#changes > li').count()).toBe(500)
+  expect(await page.locator('#changes time:not([title])').count()).toBe(0)
   await page.getByRole('link', { name: 'Watched' }).click()
   await page.getByRole('link', { name: 'Products', exact: true }).click()
   await page
@@ -884,6 +907,14 @@ test('an import can be cancelled, and the file be imported after all', async () 
   // The server does not get to see it, so it is never done before it is cancelled.
   await page.route('**/admin/import?*', () => {})
   await page.getByRole('button', { name: 'Import' }).click()
+  const asked = new Promise<string>(resolve => {
+    page.once('dialog', dialog => {
+      resolve(dialog.type())
+      dialog.dismiss()
+    })
+  })
+  await page.getByRole('link', { name: 'Users', exact: true }).click()
+  expect(await asked).toBe('beforeunload')
   await page.getByRole('button', { name: 'Cancel' }).click()
   await page.getByText('Cancelled. Nothing was imported').waitFor()
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Import')
@@ -906,7 +937,7 @@ test('an import can be cancelled, and the file be imported after all', async () 
 })
 
 test('a file that was changed after it was chosen, or is a folder, is not a lost connection, and several are not taken', async () => {
-  await using tab = await open('/admin/import')
+  await using tab = await open('/admin/import', { hasRoutes: true })
   const { page } = tab
   const file = join(folder.path, 'products.csv')
   writeFileSync(file, 'name,description,price\nx,y,1\n')
@@ -926,6 +957,25 @@ test('a file that was changed after it was chosen, or is a folder, is not a lost
   `)
   await page.getByText('Drop one file at a time.').waitFor()
   expect(await page.evaluate(`document.querySelector('input[type=file]').files.length`)).toBe(1)
+  // Beside the place for it, the browser would open the file.
+  const drop = `
+    const dataTransfer = new DataTransfer()
+    dataTransfer.items.add(new File(['x'], 'categories.ndjson'))
+    const dropOn = element => element.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }))
+  `
+  expect(await page.evaluate(`(() => { ${drop}; return dropOn(document.body) })()`)).toBe(false)
+  await page.evaluate(`(() => { ${drop}; dropOn(document.querySelector('.drop')) })()`)
+  expect(await page.getByLabel('What it has').inputValue()).toBe('categories')
+  await page.route('**/admin/import?*', route => route.abort(), { times: 1 })
+  await page.getByRole('button', { name: 'Import' }).click()
+  await page.getByText('The connection was lost. Nothing was imported').waitFor()
+  await page.getByText('The server cannot be reached').waitFor()
+  const ended = { status: 401, json: { detail: 'Log in first' } }
+  await page.route('**/admin/import?list=categories&format=ndjson', route => route.fulfill(ended), { times: 1 })
+  await page.getByRole('button', { name: 'Import' }).click()
+  await page.getByText('Your session has ended.').waitFor()
+  await page.getByRole('button', { name: 'Import' }).click()
+  await page.getByText('Line 1').waitFor()
 })
 
 test('a link on another site opens the page that it names', async () => {
@@ -940,6 +990,7 @@ test('a link on another site opens the page that it names', async () => {
 })
 
 test('while the server is away, what is typed stays, and the list follows when it is back', async () => {
+  await using watching = await open('/admin/activity')
   await using tab = await open('/admin/', PHONE)
   const { page } = tab
   await page.getByRole('link', { name: 'Edit Spade 60' }).click()
@@ -947,6 +998,8 @@ test('while the server is away, what is typed stays, and the list follows when i
   await service.stop()
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('The server cannot be reached').waitFor()
+  await page.getByLabel('Search products').fill('spade 6')
+  await watching.page.getByText('The server cannot be reached').waitFor()
   expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('Kept')
   // The page says it for three seconds.
   const isBack = page.evaluate(`new Promise(resolve => {
@@ -956,6 +1009,7 @@ test('while the server is away, what is typed stays, and the list follows when i
   })`)
   service = await start()
   await isBack
+  await page.waitForURL('**/?q=spade+6')
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('link', { name: 'Edit Kept' }).waitFor()
 })

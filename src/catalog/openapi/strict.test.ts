@@ -26,6 +26,15 @@ const Description = z.object({
   }),
 })
 
+/** What both descriptions say of access keys. */
+const Guarded = z.object({
+  paths: z.record(
+    z.string(),
+    z.record(z.string(), z.object({ security: z.unknown(), responses: z.record(z.string(), z.unknown()) })),
+  ),
+})
+const NEEDS_WRITE = { description: 'This requires an access key of the scope write' }
+
 onOneEngine('the strict description', api => {
   test('/openapi.strict.json says of a list of ids that it is one, and of an id in a path whose it is', async () => {
     const about = parametersIn(await operations(api))
@@ -100,7 +109,17 @@ test('with access keys, /openapi.strict.json names the scope that each operation
   expect(scope('/events', 'get')).toBe('admin')
   expect((await shop.api.read.get('/events?types=user')).status).toBe(403)
   expect(Object.keys(described['/events']?.get?.responses ?? {})).toContain('403')
+  expect(described['/events']?.get?.description).toContain('Events about users need the scope `admin`.')
   expect(Object.keys(described['/products/']?.get?.responses ?? {})).not.toContain('403')
+  for (const path of ['/openapi.json', '/openapi.strict.json']) {
+    const { paths } = Guarded.parse((await shop.api.read.get(path)).body)
+    expect(paths['/products/']?.get?.security, path).toEqual([{}, { AccessKey: [] }])
+    expect(paths['/products/']?.post?.security, path).toEqual([{ AccessKey: [] }])
+  }
+  const { get, post } = Guarded.parse((await shop.api.read.get('/openapi.json')).body).paths['/products/'] ?? {}
+  expect(get?.responses).toMatchObject({ 401: { description: 'The access key is not valid' } })
+  expect(get?.responses).not.toHaveProperty('403')
+  expect(post?.responses).toMatchObject({ 401: NEEDS_WRITE, 403: NEEDS_WRITE })
 })
 
 test('with a rate limit and origins, /openapi.strict.json describes the fields that tell of them in every answer', async () => {

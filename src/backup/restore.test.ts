@@ -15,7 +15,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { client } from '../../test/harness/client.ts'
 import { damage } from '../../test/harness/damage.ts'
 import { expectRefusal } from '../../test/harness/refusal.ts'
@@ -49,18 +49,24 @@ test('restore puts a backup in place of a database whose service was killed, and
   expect((await api.get(`/products/${made}`)).body).toEqual({ id: made, ...sample.product, reviews: [] })
 })
 
-test.skipIf(!CAN_TRACE)('restore removes nothing beside the new database once others can open it', async () => {
-  await using shop = await startBackedUp()
-  await shop.service.stop()
-  const file = join(shop.folder, 'calls')
-  const through = ['strace', '-D', '-f', '-qq', '-o', file, '-e', 'trace=unlink,unlinkat,rename,renameat,renameat2']
-  expect(await run(['restore', '--database', shop.url, shop.backup], { through })).toMatchObject({ status: 0 })
-  const calls = readFileSync(file, 'utf8').split('\n')
-  const placed = calls.findLastIndex(call => call.includes('rename') && call.includes('shop.db"'))
-  expect(placed).toBeGreaterThan(0)
-  // For example the journal of a service that has begun to use it.
-  expect(calls.slice(placed + 1).filter(call => /shop\.db(-\w+)?"/.test(call))).toEqual([])
-})
+test.skipIf(!CAN_TRACE)(
+  'restore has the new database on the disk before others can open it, and then removes nothing beside it',
+  async () => {
+    await using shop = await startBackedUp()
+    await shop.service.stop()
+    const file = join(shop.folder, 'calls')
+    const traced = 'trace=unlink,unlinkat,rename,renameat,renameat2,fsync'
+    const through = ['strace', '-D', '-f', '-qq', '-y', '-o', file, '-e', traced]
+    expect(await run(['restore', '--database', shop.url, shop.backup], { through })).toMatchObject({ status: 0 })
+    const calls = readFileSync(file, 'utf8').split('\n')
+    const placed = calls.findLastIndex(call => call.includes('rename') && call.includes('shop.db"'))
+    expect(placed).toBeGreaterThan(0)
+    // For example the journal of a service that has begun to use it.
+    expect(calls.slice(placed + 1).filter(call => /shop\.db(-\w+)?"/.test(call))).toEqual([])
+    expect(calls.slice(0, placed).some(call => /fsync\(.*\.partial>/.test(call))).toBe(true)
+    expect(calls.slice(placed).find(call => call.includes('fsync('))).toContain(`${basename(shop.folder)}>`)
+  },
+)
 
 test('restore refuses while a service has the database open, names it where the system tells, and changes nothing', async () => {
   await using shop = await startBackedUp()
@@ -156,8 +162,11 @@ test('restore refuses what is no sound backup, and changes nothing', async () =>
 
 test('restore replaces a damaged database, and keeps it', async () => {
   await using shop = await startBackedUp()
-  await shop.service.stop()
+  for (const companion of ['-wal', '-shm']) rmSync(shop.file + companion)
   writeFileSync(shop.file, 'Buy milk.\n'.repeat(1_000))
+  // Others have no list of locks.
+  if (process.platform === 'linux') expectRefusal(await shop.restore(), { status: 1, reason: /shop\.db is in use/ })
+  await shop.service.stop('SIGKILL')
   expect(await shop.restore()).toMatchObject({ status: 0, errors: '' })
   expect(readFileSync(shop.kept(), 'utf8')).toStartWith('Buy milk.\n')
   expect(productsIn(shop.file)).toBe(BEFORE_BACKUP)
@@ -167,11 +176,17 @@ test('restore makes a missing database that only its owner can read, whatever lo
   await using shop = await startBackedUp()
   await shop.service.stop('SIGKILL')
   rmSync(shop.file)
+  writeFileSync(`${shop.file}-journal`, 'of the lost file')
   chmodSync(shop.backup, 0o644)
   expect(await shop.restore()).toMatchObject({ status: 0, errors: '' })
   expect((statSync(shop.file).mode & 0o777).toString(8)).toBe('600')
   expect(shop.files().some(name => /^shop\.db\.replaced-.*-wal$/.test(name))).toBe(true)
+  expect(shop.files().some(name => /^shop\.db\.replaced-.*-journal$/.test(name))).toBe(true)
   expect(productsIn(shop.file)).toBe(BEFORE_BACKUP)
+  writeFileSync(shop.file, '')
+  writeFileSync(`${shop.file}-wal`, 'of an emptied file')
+  expect(await shop.restore()).toMatchObject({ status: 0, errors: '' })
+  expect(readFileSync(`${shop.kept()}-wal`, 'utf8')).toBe('of an emptied file')
 })
 
 test('restore makes the folder of a missing database, and takes a backup with an empty log beside it', async () => {

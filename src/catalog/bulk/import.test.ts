@@ -79,7 +79,7 @@ for (const engine of ENGINES) {
       const refused = await imported(database.url, {
         'products.ndjson': `${withId}\n{"name":"ab","price":0}\n${PRODUCT}{"name":\n[]\n${withId}`,
         'users.ndjson': USER,
-        'reviews.ndjson': `${REVIEW}${REVIEW.replace('"user_id":1', '"user_id":2')}${REVIEW.replace('4', '6')}`,
+        'reviews.ndjson': `${REVIEW}${REVIEW.replace('"user_id":1', '"user_id":2')}${REVIEW.replace('4', '6')}${REVIEW.replaceAll('_id":1', '_id":9')}`,
       })
       expect(refused.errors.split('\n')).toEqual([
         'products.ndjson:3: name: String should have at least 3 characters',
@@ -92,8 +92,9 @@ for (const engine of ENGINES) {
         'users.ndjson: 1',
         'reviews.ndjson:2: user_id: Value error, User not found',
         'reviews.ndjson:3: rating: Input should be less than or equal to 5',
+        'reviews.ndjson:4: product_id: Value error, Product not found',
         'reviews.ndjson: 1',
-        'stockroom: nothing was imported, because of 6 wrong lines',
+        'stockroom: nothing was imported, because of 7 wrong lines',
         '',
       ])
       expect(refused).toMatchObject({ status: 1, output: '' })
@@ -153,14 +154,14 @@ for (const engine of ENGINES) {
 
     test('given ids are kept, and later ones follow the highest', async () => {
       await using database = await engine.freshDatabase()
-      const withIds = [7, 40, 3].map(id => CATEGORY.replace('{', `{"id":${id},`)).join('')
-      expect(await imported(database.url, { 'categories.ndjson': withIds + CATEGORY })).toMatchObject({ status: 0 })
+      const withIds = [7, 3, 40].map(id => CATEGORY.replace('{', `{"id":${id},`)).join('')
+      expect(await imported(database.url, { 'categories.ndjson': CATEGORY + withIds })).toMatchObject({ status: 0 })
       await using service = await startService(database.url, { flags: ['--access-log', 'off'] })
       const api = client(() => service.address)
       expect(await api.create('/categories/', JSON.parse(CATEGORY))).toBe(42)
       // The first event in the feed tells of all four.
-      const { body } = await api.get('/events?since=start', { Accept: 'application/x-ndjson' })
-      expect(JSON.parse(String(body).split('\n')[0] ?? '')).toMatchObject({
+      const events = async () => String((await api.get('/events?since=start', { Accept: 'application/x-ndjson' })).body)
+      expect(JSON.parse((await events()).split('\n')[0] ?? '')).toMatchObject({
         type: 'categories.imported',
         data: { count: 4, first_id: 3, last_id: 41 },
       })
@@ -170,8 +171,11 @@ for (const engine of ENGINES) {
       // Other programs may choose ids that the database has not drawn.
       await engine.write(database.url, "INSERT INTO categories (id, name, description) VALUES (60, 'Of another', '')")
       expect((await imported(database.url, { 'categories.ndjson': CATEGORY })).status).toBe(0)
-      const again = await imported(database.url, { 'categories.ndjson': CATEGORY.replace('{', '{"id":61,') })
+      const taken = { 'categories.ndjson': CATEGORY.replace('{', '{"id":61,') }
+      const again = await imported(database.url, taken, ['--keep-good'])
       expect(again.errors).toContain('categories.ndjson:1: id: Value error, Category with this id exists already')
+      // Nothing was stored, so there is nothing to tell of.
+      expect(await events()).not.toContain('"count":0')
       const ids = [3, 7, 40, 41, 42, 43, 44, 60, 61]
       expect((await api.get('/categories/')).body).toMatchObject(ids.map(id => ({ id })))
     })

@@ -170,19 +170,7 @@ test('an import that waits for the write lock of another process says so, and go
   expect(await again).toMatchObject({ status: 0 })
 })
 
-test('a command that waits for the lock of another process says so', async () => {
-  using folder = temporaryFolder()
-  const file = join(folder.path, 'shop.db')
-  using other = new Database(file, { create: true })
-  other.run('BEGIN IMMEDIATE')
-  const errors = join(folder.path, 'errors')
-  const seeding = run(['seed', '--database', `sqlite:${file}`], { through: withErrorsIn(errors) })
-  await expectToldOfWait(folder.path)
-  other.run('ROLLBACK')
-  expect(await seeding).toMatchObject({ status: 0 })
-})
-
-test('services and commands start while another process holds the write lock, as a long import does', async () => {
+test('services and commands start while another process holds the write lock, as a long import does, and a command that waits names that one alone', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'shop.db')
   const database = ['--database', `sqlite:${file}`]
@@ -198,7 +186,13 @@ test('services and commands start while another process holds the write lock, as
   ).toHaveLength(20)
   expect(await run(['backup', ...database, join(folder.path, 'copy.db')])).toMatchObject({ status: 0 })
   expect(await run(['export', ...database, join(folder.path, 'shop')])).toMatchObject({ status: 0 })
+  const waiting = run(['key', 'create', ...database, '--scope', 'read', 'till'], {
+    through: withErrorsIn(join(folder.path, 'errors')),
+  })
+  await expectToldOfWait(folder.path)
+  expect(readFileSync(join(folder.path, 'errors'), 'utf8')).not.toContain(`process ${service.processId} (`)
   importing.run('ROLLBACK')
+  expect(await waiting).toMatchObject({ status: 0 })
 })
 
 test('when one of two services is stopped or killed, the other goes on', async () => {

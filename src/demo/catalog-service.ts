@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { spawn } from 'bun'
 import { askNoProxyFor, LAUNCHER_VARIABLE } from '../program/config.ts'
 import { OperatorError } from '../program/operator-error.ts'
@@ -7,9 +6,6 @@ import { ownCommand } from '../program/own-command.ts'
 const HOST = '127.0.0.1'
 
 const LISTENING_LINE = / at (http:\/\/[^\s,]+)/
-
-/** Ctrl-C at a terminal ends the service and this process, which may hear of the service's end this long before its own signal. */
-const SIGNAL_MAX_MS = 100
 
 export interface CatalogService extends AsyncDisposable {
   /** Resolves when the service listens. Rejects if it ends before. */
@@ -27,10 +23,11 @@ export function startCatalog(database: string): CatalogService {
   const child = spawn([...ownCommand(), 'serve', ...place, '--access-log', 'off', '--log-level', 'warning'], {
     env: { [LAUNCHER_VARIABLE]: String(process.pid) },
     stdio: ['ignore', 'pipe', 'inherit'],
+    // Ctrl-C at a terminal ends a whole group. This one ends before the demo knows why, so it has a group of its own.
+    detached: true,
   })
   askNoProxyFor(HOST)
-  const failed = child.exited.then(async (status): Promise<never> => {
-    await wait(SIGNAL_MAX_MS)
+  const failed = child.exited.then((status): never => {
     throw new OperatorError(`the store catalog of the demo has ended with status ${status}`)
   })
   // Callers get the error when they wait for it. After disposal nobody waits, and it must not end the process.

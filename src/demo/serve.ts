@@ -23,7 +23,6 @@ export async function serveDemo(line: CommandLine): Promise<void> {
     rmSync(path, { recursive: true, force: true }),
   )
   const catalog = open.use(startCatalog(join(folder, 'shop.db')))
-  // Ctrl-C at a terminal also ends the catalog, which is no failure then.
   const address = await Promise.race([stopped, catalog.address])
   if (!address) return
   const { createClient } = await loadClient(join(folder, 'client'))

@@ -189,6 +189,20 @@ campaign(
   },
 )
 
+test('a write that is rolled back because of others is tried until it succeeds', async () => {
+  await using sql = connected(database.url)
+  // A sequence counts on when all else is rolled back.
+  await sql.unsafe(`
+    CREATE SEQUENCE tries;
+    CREATE FUNCTION conflict() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN IF nextval('tries') < 5 THEN RAISE SQLSTATE '40001'; END IF; RETURN NEW; END $$;
+    CREATE TRIGGER contested BEFORE INSERT ON categories FOR EACH ROW WHEN (NEW.name = 'Contested') EXECUTE FUNCTION conflict()`)
+  const id = await node(0).create('/categories/', { ...sample.category, name: 'Contested' })
+  expect(await node(1).get(`/categories/${id}`)).toMatchObject({ status: 200 })
+  const [counted] = await sql`SELECT last_value::int AS tries FROM tries`
+  expect(counted).toEqual({ tries: 5 })
+})
+
 test('on a database that refuses conflicting transactions, clients of many nodes see no conflict', async () => {
   await using strict = await createDatabase(await sharedServerUrl())
   {

@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, spyOn, test } from 'bun:test'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { countTurns } from '../../../test/harness/turns.ts'
@@ -89,6 +89,23 @@ test('a log of which the disk has lost a part is not copied while the file is op
   await store(shop.database, 140)
   expect(statements.length).toBeGreaterThan(0)
   expect(statements.filter(sql => sql.includes('checkpoint'))).toEqual([])
+})
+
+test('a thread that copies the log does not close the file if it was replaced meanwhile', async () => {
+  await using shop = await openShop()
+  const away = `${shop.file}.away`
+  using closed = spyOn(Thread.prototype, 'close')
+  const all = spyOn(Thread.prototype, 'all')
+  using _ = all
+  all.mockImplementation(async () => {
+    if (existsSync(shop.file)) renameSync(shop.file, away)
+    return []
+  })
+  await store(shop.database, 140)
+  expect(all).toHaveBeenCalled()
+  // Its log would go into the other file.
+  expect(closed).not.toHaveBeenCalled()
+  renameSync(away, shop.file)
 })
 
 test('the log of many commits begins again after 16 MiB', async () => {

@@ -22,8 +22,11 @@ test('a database that cannot be distributed is refused in one line', async () =>
   expectRefusal(await distribute(file.url), { status: 2, reason: /only a PostgreSQL database can be distributed/ })
   await using plain = await postgres.freshDatabase()
   expectRefusal(await distribute(plain.url), { status: 1, reason: /has no tables of stockroom/ })
-  await run(['seed', '--database', plain.url, '--products', '1'])
+  const seed = ['seed', '--database', plain.url, '--products', '1']
+  await run(seed)
   expectRefusal(await distribute(plain.url), { status: 1, reason: /has no Citus.*CREATE EXTENSION citus/ })
+  const refused = await run(seed, { environment: { DATABASE_DISTRIBUTION: 'citus' } })
+  expectRefusal(refused, { status: 1, reason: /has data that is not distributed yet; run stockroom distribute/ })
 })
 
 test('a start that shall distribute a database on a server without Citus is refused in one line', async () => {

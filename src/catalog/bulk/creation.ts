@@ -19,7 +19,7 @@ import { BAD_LINES_MAX, type BadLine, type CheckedRows, rowsOf, storeAllRows, Wr
 const TIMEOUT_SECONDS = 120
 
 /** The answer: the ids in the order of the lines. */
-const Creation = z.object({ created: z.int(), ids: z.array(id()) }).openapi('Creation')
+const Creation = z.object({ created: z.int(), ids: z.array(id) }).openapi('Creation')
 
 type Creation = z.output<typeof Creation>
 

@@ -11,7 +11,7 @@ const category = {
 export const CategoryCreate = z.object(category).openapi('CategoryCreate')
 
 export const Category = z
-  .object({ id: id(), ...category, products: z.array(EmbeddedProduct).max(NESTED_MAX).default([]) })
+  .object({ id, ...category, products: z.array(EmbeddedProduct).max(NESTED_MAX).default([]) })
   .openapi('Category')
 
 export type CategoryCreate = z.output<typeof CategoryCreate>

@@ -2,12 +2,12 @@ import { z } from '@hono/zod-openapi'
 import { id } from './validation/fields.ts'
 
 export const EmbeddedProduct = z
-  .object({ id: id(), name: z.string(), description: z.string(), price: z.number().openapi({ description: 'In USD' }) })
+  .object({ id, name: z.string(), description: z.string(), price: z.number().openapi({ description: 'In USD' }) })
   .openapi('EmbeddedProduct')
 
 export const EmbeddedReview = z
-  .object({ id: id(), product_id: id(), user_id: id(), rating: z.int(), comment: z.string() })
+  .object({ id, product_id: id, user_id: id, rating: z.int(), comment: z.string() })
   .openapi('EmbeddedReview')
 
 /** Neither the e-mail address nor the password: a review is public. */
-export const EmbeddedUser = z.object({ id: id(), name: z.string(), avatar: z.string() }).openapi('EmbeddedUser')
+export const EmbeddedUser = z.object({ id, name: z.string(), avatar: z.string() }).openapi('EmbeddedUser')

@@ -16,7 +16,7 @@ const product = {
 export const ProductCreate = z.object(product).openapi('ProductCreate')
 
 export const Product = z
-  .object({ id: id(), ...product, reviews: z.array(EmbeddedReview).max(NESTED_MAX).default([]) })
+  .object({ id, ...product, reviews: z.array(EmbeddedReview).max(NESTED_MAX).default([]) })
   .openapi('Product')
 
 export const Rating = z
@@ -34,7 +34,7 @@ const Highlights = z.object({ name: z.array(TextPart), description: z.array(Text
 
 /** The members that a product has only for requests that choose them. */
 export const FURTHER_MEMBERS = {
-  category_id: id().nullable().optional(),
+  category_id: id.nullable().optional(),
   rating: Rating.optional(),
   highlights: Highlights.nullable().optional(),
 }

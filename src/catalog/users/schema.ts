@@ -15,25 +15,30 @@ const person = {
   password: text(),
 }
 
+const flag = integer()
+const off = flag.default(0)
+
 export const FLAGS = {
-  is_active: integer().default(1),
-  is_admin: integer().default(0),
-  is_banned: integer().default(0),
-  is_blocked: integer().default(0),
-  is_deleted: integer().default(0),
-  is_suspended: integer().default(0),
-  is_verified: integer().default(0),
+  is_active: flag.default(1),
+  is_admin: off,
+  is_banned: off,
+  is_blocked: off,
+  is_deleted: off,
+  is_suspended: off,
+  is_verified: off,
 }
 
 /** Without defaults, so that an update without a flag keeps it: forgetting one must not lift a ban. */
+const kept = flag.optional()
+
 const keptFlags = {
-  is_active: integer().optional(),
-  is_admin: integer().optional(),
-  is_banned: integer().optional(),
-  is_blocked: integer().optional(),
-  is_deleted: integer().optional(),
-  is_suspended: integer().optional(),
-  is_verified: integer().optional(),
+  is_active: kept,
+  is_admin: kept,
+  is_banned: kept,
+  is_blocked: kept,
+  is_deleted: kept,
+  is_suspended: kept,
+  is_verified: kept,
 }
 
 export const UserCreate = z
@@ -53,7 +58,7 @@ const mask = z.string().openapi(stricter({ const: PASSWORD_MASK }))
 
 export const User = z
   .object({
-    id: id(),
+    id,
     ...person,
     password: mask,
     ...FLAGS,

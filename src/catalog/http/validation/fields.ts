@@ -61,9 +61,7 @@ export function anyText(maxLength: number) {
 }
 
 /** An id in a response. */
-export function id() {
-  return z.int().openapi(stricter({ minimum: 1, maximum: INTEGER_MAX }))
-}
+export const id: z.ZodInt = z.int().openapi(stricter({ minimum: 1, maximum: INTEGER_MAX }))
 
 /**
  * Parses an integer in a path or query: an optional sign and ASCII digits, nothing else. One that is too large to be exact acts

@@ -361,7 +361,8 @@ function firstRows<Row extends Values>({ search }: ListQuery<Row>, items: number
 /** How many rows a search looks through next if the first had so many items of the page; `null` if it is to find all matches. */
 function furtherRows<Row extends Values>({ from, limit }: ListQuery<Row>, rows: number, items: number): number | null {
   const times = (FURTHER_SHARE * (from.skip + limit + 1)) / (from.skip + items)
-  return items > 0 && times <= FURTHER_TIMES_MAX ? Math.min(Math.ceil(times * rows), FIRST_ROWS_MAX) : null
+  if (items === 0 || times > FURTHER_TIMES_MAX || rows === FIRST_ROWS_MAX) return null
+  return Math.min(Math.ceil(times * rows), FIRST_ROWS_MAX)
 }
 
 /** A condition on how a name begins. */

@@ -505,6 +505,16 @@ test('on PostgreSQL, an import that may not rebuild the search index takes each 
   await sql.unsafe(`DROP OWNED BY ${name}; DROP ROLE ${name}`)
 })
 
+test('on PostgreSQL, a page of a search is found however far apart its ids are', async () => {
+  await using database = await postgres.freshDatabase()
+  const lines = [1, 2 ** 52].map(id => `${JSON.stringify({ ...sample.product, id })}\n`)
+  const file = ['import', '--database', database.url, '--resource', 'products', '--format', 'ndjson', '-']
+  expect(await run(file, { input: lines.join('') })).toMatchObject({ status: 0 })
+  await using service = await startService(database.url, { flags: FLAGS })
+  const api = client(() => service.address)
+  expect(idsOf(await api.get('/products/?q=spade&limit=1000'))).toEqual([1, 2 ** 52])
+})
+
 test('on PostgreSQL, a list that has begun when an import rebuilds the search index has all products', async () => {
   await using database = await postgres.freshDatabase()
   await using service = await startService(`${database.url}?application_name=serve`, {

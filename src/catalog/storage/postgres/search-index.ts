@@ -56,6 +56,13 @@ const FIRST_ROWS_MAX = 50_000
 const FURTHER_SHARE = 1.5
 const FURTHER_TIMES_MAX = 8
 
+/**
+ * A search for one word alone looks through no more rows than this. Beyond it, reading all ids of the word in its index is faster,
+ * with only those rows that the page probably has: up to an id so many times as far as the first matches suggest.
+ */
+const WALK_MAX = 3_000
+const ROOM = 6
+
 /** The query language of `tsquery`. Quoted terms are taken as they are. */
 const TSQUERY: MatchSyntax = {
   term: (text, isPrefix) => `'${text}'${isPrefix ? ':*' : ''}`,
@@ -307,8 +314,11 @@ export function postgresIndexReads<Row extends Values>(
       const first = await page(ask, query, rank, rows)
       if (first.more) return first
       const further = furtherRows(query, rows, first.ids.length)
-      const second = further === null ? first : await page(ask, query, rank, further)
-      return second.more ? second : page(ask, query, rank, null)
+      const until = further === null || further > WALK_MAX ? lastPlace(query, first.ids) : null
+      let second: IdPage | null = null
+      if (until) second = await page(ask, { ...query, until }, rank, null)
+      else if (further) second = await page(ask, query, rank, further)
+      return second?.more ? second : page(ask, query, rank, null)
     },
     count: async (query, rank, most) => {
       const rows = firstRows(query, most)
@@ -356,6 +366,22 @@ export function indexSelection<Row extends Values>(
 function firstRows<Row extends Values>({ search }: ListQuery<Row>, items: number): number | null {
   if (search === null || items > FIRST_ROWS_MAX) return null
   return Math.min(Math.max(FIRST_ROWS, ROWS_FOR_EACH * items), FIRST_ROWS_MAX)
+}
+
+/**
+ * Where the page of a search for one word alone certainly ends, if further matches are about as frequent as the first; `null` if
+ * these are too few to tell. Of several words, the server would read all ids of each.
+ */
+function lastPlace<Row extends Values>(
+  { search, where, order, until, limit }: ListQuery<Row>,
+  [first, ...others]: readonly number[],
+): Cursor | null {
+  const last = others.at(-1)
+  const isOneWord = search?.units.flat(2).length === 1
+  if (!isOneWord || where.length > 0 || until || order.by.length > 0 || order.isDescending) return null
+  if (first === undefined || last === undefined) return null
+  const place = first + (ROOM * (limit + 1) * (last - first)) / others.length
+  return [Math.min(Math.ceil(place), Number.MAX_SAFE_INTEGER)]
 }
 
 /** How many rows a search looks through next if the first had so many items of the page; `null` if it is to find all matches. */

@@ -22,7 +22,7 @@ const REMEMBERED = {
 /** The schemas of the parts of an operation's request. */
 export interface Inputs<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
   readonly path: Path
-  /** Made when it is needed: with those of all lists, the start would take a third longer. */
+  /** Made when it is needed: with those of all lists, a start would take a fifth longer. */
   readonly query: () => Query
   readonly body: Body
   readonly queryRules?: QueryRules<z.output<Path>, z.output<Query>> | null

@@ -262,6 +262,12 @@ export class PostgresDatabase implements AsyncDisposable {
     }
   }
 
+  /** Runs a statement of any length that cannot be part of a transaction. */
+  async alone(sql: string): Promise<void> {
+    await using own = new Pool(this.#address, { connections: 1, statementMs: BULK_MS })
+    await own.query(sql)
+  }
+
   /** Resolves when every replica in use shows everything that any of them has shown so far. */
   async shownByReplicas(): Promise<void> {
     await this.#usable().replicas.showAll()

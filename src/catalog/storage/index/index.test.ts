@@ -454,6 +454,10 @@ test('on PostgreSQL, an import of most products rebuilds the search index, with 
   const before = await postgres.read(database.url, indexes)
   // Row by row, the deleted one would count, too.
   expect(await imported(Array.from({ length: 1_100 }, (_, at) => `Anew ${at}`))).toContain('search index: 1102')
+  // Without VACUUM, it would have the deleted notes, and all searches would step over them.
+  expect(await postgres.read(database.url, "SELECT pg_relation_size('index_notes')::int AS bytes")).toEqual([
+    { bytes: 0 },
+  ])
   await expectComplete(postgres, database.url, 1_101)
   expect(await postgres.read(database.url, indexes)).toEqual(before)
   await using service = await startService(database.url, { flags: FLAGS })

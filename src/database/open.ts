@@ -58,7 +58,7 @@ export async function openDatabase(
   return PostgresDatabase.open({ address, replicas, connections, migrations, waitMs, mustExist })
 }
 
-/** Whoever sets them may have forgotten `DATABASE_URL`. They are not refused, because services may share an environment. */
+/** `DATABASE_URL` may have been forgotten. This is no error, because other services may need the same variables. */
 function warnOfUnusedVariables(path: string): void {
   for (const variable of POSTGRES_VARIABLES) {
     if (fromEnvironment(variable, text => (text === 'none' ? null : text)) === null) continue

@@ -26,7 +26,7 @@ const Description = z.object({
   }),
 })
 
-/** What both descriptions say of access keys. */
+/** The parts of a description that tell which access key an operation needs. */
 const Guarded = z.object({
   paths: z.record(
     z.string(),

@@ -371,8 +371,8 @@ function firstRows<Row extends Values>({ search }: ListQuery<Row>, items: number
 }
 
 /**
- * Where the page of a search for one word alone certainly ends, if further matches are about as frequent as the first; `null` if
- * these are too few to tell. Of several words, the server would read all ids of each.
+ * An id by which the page of a search for one word should be full if later matches are about as frequent as the first ones; `null` if
+ * there are too few of these to tell. It is for one word only, because the server would have to read all ids of every word.
  */
 function lastPlace<Row extends Values>(
   { search, where, order, until, limit }: ListQuery<Row>,

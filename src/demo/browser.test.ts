@@ -352,9 +352,13 @@ test('axe finds nothing wrong with shop and product, on a phone and a desktop, l
   }
 })
 
-test('a tile shows the whole rating, in one line, or in two with the text spacing that a reader sets', async () => {
+test('a tile shows the whole rating in one line, and with the text spacing that a reader sets nothing of it or of a changed price is cut off', async () => {
   await using tab = await openShop(PHONE)
   const { page } = tab
+  const { edit } = createClient(demo.address).products
+  const id = Number(await page.locator('#products li').nth(2).getAttribute('data-id'))
+  await edit(id, product => ({ ...product, price: product.price * 1.99 }))
+  await page.locator(`[data-id="${id}"] .price span`).waitFor()
   const lines = `[...document.querySelectorAll('#products .rating b')].map(mean => mean.nextElementSibling.offsetTop - mean.offsetTop)`
   expect(new Set(await page.evaluate<number[]>(lines))).toEqual(new Set([0]))
   const cut = await page.evaluate(`

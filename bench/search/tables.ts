@@ -60,8 +60,8 @@ export function requestsTable(
       ]
     }),
     note:
-      'One request at a time over one connection, as its client sees it: the request, the engine and the answer. The first row ' +
-      'shows what all of them take. A write before each round empties the cache.',
+      'One request at a time over one connection, as its client sees it: the request, the engine and the answer. A write ' +
+      'before each round empties the cache.',
   }
 }
 

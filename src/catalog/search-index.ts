@@ -5,8 +5,8 @@ import { CATEGORIES } from './categories/stored.ts'
 import { PRODUCTS } from './products/stored.ts'
 import { finishedNotes } from './storage/citus/finished-notes.ts'
 import { CatchingUp } from './storage/index/catching-up.ts'
-import { postgresIndexSlices } from './storage/postgres/search-index.ts'
-import { sqliteIndexSlices } from './storage/sqlite/search-index.ts'
+import { postgresIndexSlices } from './storage/postgres/index-slices.ts'
+import { sqliteIndexSlices } from './storage/sqlite/index-slices.ts'
 import { USERS } from './users/stored.ts'
 
 const INDEXES = [CATEGORIES, PRODUCTS, USERS].map(({ index }) => index)

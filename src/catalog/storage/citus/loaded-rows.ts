@@ -1,6 +1,6 @@
 import type { LoadedRows } from '../../../database/change.ts'
 import type { Query } from '../../../database/postgres/pool.ts'
-import { noteRows } from '../postgres/search-index.ts'
+import { noteRows } from '../postgres/index-slices.ts'
 import type { TableName } from '../resource.ts'
 import { countReviews } from './derived-rows.ts'
 import { shardColumn } from './shards.ts'

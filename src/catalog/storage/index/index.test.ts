@@ -20,7 +20,7 @@ import { database as databaseSetting } from '../../../database/settings.ts'
 import { openSqlite } from '../../../database/sqlite/open.ts'
 import { catalogMigrations } from '../../migrations/index.ts'
 import { PRODUCTS } from '../../products/stored.ts'
-import { sqliteIndexSlices } from '../sqlite/search-index.ts'
+import { sqliteIndexSlices } from '../sqlite/index-slices.ts'
 import { INDEX_FORM } from './facts.ts'
 
 setDefaultTimeout(120_000)

@@ -3,7 +3,7 @@ import type { Query } from '../../../database/postgres/pool.ts'
 import { type CountedParts, type CountedRow, countedColumns, countsIn, type ReadFacets } from '../index/facets.ts'
 import type { ListQuery } from '../query.ts'
 import type { IndexedResource, Values } from '../resource.ts'
-import { indexSelection } from './search-index.ts'
+import { indexSelection } from './index-reads.ts'
 
 /** Counts on the primary. One pass makes groups by category; all else is their sums. */
 export function postgresFacetReads<Row extends Values>(

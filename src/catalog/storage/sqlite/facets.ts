@@ -3,7 +3,7 @@ import type { ReadAll } from '../../../database/sqlite/reading-thread.ts'
 import { type CountedParts, type CountedRow, countedColumns, countsIn, type ReadFacets } from '../index/facets.ts'
 import type { ListQuery } from '../query.ts'
 import type { IndexedResource, Values } from '../resource.ts'
-import { indexSelection } from './search-index.ts'
+import { indexSelection } from './index-reads.ts'
 
 /** Counts in the thread for long reads. One pass makes groups by category; all else is their sums. */
 export function sqliteFacetReads<Row extends Values>(

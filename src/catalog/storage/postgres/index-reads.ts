@@ -1,0 +1,188 @@
+import type { PostgresDatabase } from '../../../database/postgres/database.ts'
+import type { Parameter, Query } from '../../../database/postgres/pool.ts'
+import { notedParts } from '../index/facts.ts'
+import type { IndexReader, IndexReads } from '../index/lists.ts'
+import { type Beginning, type MatchSyntax, matchOf, type Rank } from '../index/matching.ts'
+import type { Cursor, ListQuery } from '../query.ts'
+import { allOf, listSql } from '../query-sql.ts'
+import type { IndexedResource, Values } from '../resource.ts'
+import type { IdPage } from '../store.ts'
+import { POSTGRES_PARAMETERS } from './table.ts'
+
+/**
+ * PostgreSQL's planner takes every beginning of a word for one that half a percent of all rows have. For a rarer one, it may walk
+ * through all rows in their order, in vain. So a search first looks through this many rows, which has a whole page for common words,
+ * and otherwise finds all matches by the index of words before it orders them.
+ */
+const FIRST_ROWS = 1_000
+/** If it passes over items or counts them, it first looks through so many rows for each of them, up to a limit. */
+const ROWS_FOR_EACH = 4
+const FIRST_ROWS_MAX = 50_000
+/**
+ * If the first rows have a part of the page, they tell how many rows should have all of it. The search looks through half as many
+ * again as that, but through no more than eight times the first rows: from there on, it is faster to find all matches, although a
+ * match in the index of words costs as much as three rows here.
+ */
+const FURTHER_SHARE = 1.5
+const FURTHER_TIMES_MAX = 8
+
+/**
+ * A search for one word alone looks through no more rows than this. Beyond it, reading all ids of the word in its index is faster,
+ * with only those rows that the page probably has: up to an id so many times as far as the first matches suggest.
+ */
+const WALK_MAX = 3_000
+const ROOM = 6
+
+/** The query language of `tsquery`. Quoted terms are taken as they are. */
+const TSQUERY: MatchSyntax = {
+  term: (text, isPrefix) => `'${text}'${isPrefix ? ':*' : ''}`,
+  and: ' & ',
+  or: ' | ',
+  andNot: ' & !',
+}
+
+/** Reads the index of a resource on the primary. */
+export function postgresIndexReads<Row extends Values>(
+  database: PostgresDatabase,
+  resource: IndexedResource<Row>,
+): IndexReader<Row> {
+  const { facts } = resource.index
+  const noted = `SELECT id FROM index_notes WHERE part IN (${notedParts(resource.index)})`
+  const knownRevision = `(SELECT revision FROM ${resource.table} WHERE id = owner.id AND id NOT IN (${noted}))`
+  type Selection = ReturnType<typeof indexSelection<Row>>
+
+  /** The rows among which are the matches, and how many of them to look through. */
+  const rowsOf = (selected: Selection, most: number | null) => {
+    const { from, where, indexed, hasWords, orderBy, columns, parameter } = selected
+    if (!hasWords) return { before: '', from }
+    if (most !== null) {
+      const first = `SELECT * FROM ${facts} AS owner WHERE ${indexed} ORDER BY ${orderBy} LIMIT ${parameter(most)}::bigint`
+      return { before: '', from: `(${first}) AS owner WHERE ${where}` }
+    }
+    return { before: `WITH owner AS MATERIALIZED (SELECT ${columns} FROM ${from}) `, from: 'owner WHERE TRUE' }
+  }
+  const page = async (ask: Query, query: ListQuery<Row>, rank: Rank | null, most: number | null): Promise<IdPage> => {
+    const selected = indexSelection(resource, query, rank)
+    const { orderBy, columns, parameters, parameter } = selected
+    const { before, from } = rowsOf(selected, most)
+    const rows = `SELECT ${columns} FROM ${from} ORDER BY ${orderBy} LIMIT ${parameter(query.limit + 1)}::bigint OFFSET ${parameter(query.from.skip)}::bigint`
+    // Citus has the rows on other servers than the index.
+    const revision = database.isDistributed ? 'NULL::bigint' : knownRevision
+    const [found] = await ask<{ places: string | null; revisions: string | null; state: string | null }>(
+      `${before}SELECT json_agg(json_build_array(${columns}) ORDER BY ${orderBy})::text AS places,
+        json_agg(${revision} ORDER BY ${orderBy})::text AS revisions, ${database.changes.state} AS state
+      FROM (${rows}) AS owner`,
+      ...parameters,
+    )
+    database.changes.observe(found?.state ?? null)
+    const places: Cursor[] = found?.places ? JSON.parse(found.places) : []
+    const revisions: (number | null)[] = found?.revisions ? JSON.parse(found.revisions) : []
+    const shown = places.slice(0, query.limit)
+    return {
+      ids: shown.map(place => Number(place.at(-1))),
+      last: shown.at(-1) ?? null,
+      more: places.length > query.limit,
+      revisions: database.isDistributed ? null : revisions.slice(0, query.limit),
+    }
+  }
+  const count = async (ask: Query, query: ListQuery<Row>, rank: Rank | null, most: number, rows: number | null) => {
+    const selected = indexSelection(resource, query, rank)
+    const { parameters, parameter } = selected
+    const { before, from } = rowsOf(selected, rows)
+    const [row] = await ask<{ number: number; state: string | null }>(
+      `${before}SELECT count(*)::float8 AS number, ${database.changes.state} AS state
+      FROM (SELECT FROM ${from} LIMIT ${parameter(most)}::bigint) AS counted`,
+      ...parameters,
+    )
+    database.changes.observe(row?.state ?? null)
+    return row?.number ?? 0
+  }
+  const readsBy = (ask: Query): IndexReads<Row> => ({
+    page: async (query, rank) => {
+      const rows = firstRows(query, query.from.skip)
+      if (rows === null) return page(ask, query, rank, null)
+      const first = await page(ask, query, rank, rows)
+      if (first.more) return first
+      const further = furtherRows(query, rows, first.ids.length)
+      const until = further === null || further > WALK_MAX ? lastPlace(query, first.ids) : null
+      let second: IdPage | null = null
+      if (until) second = await page(ask, { ...query, until }, rank, null)
+      else if (further) second = await page(ask, query, rank, further)
+      return second?.more ? second : page(ask, query, rank, null)
+    },
+    count: async (query, rank, most) => {
+      const rows = firstRows(query, most)
+      const first = rows === null ? null : await count(ask, query, rank, most, rows)
+      return first === most ? first : count(ask, query, rank, most, null)
+    },
+  })
+  return {
+    ...readsBy((sql, ...parameters) => database.readPlanned(ask => ask(sql, ...parameters))),
+    together: work => database.readPlanned(ask => work(readsBy(ask))),
+  }
+}
+
+/** The parts of a statement, and the parameters in them. */
+export function indexSelection<Row extends Values>(
+  resource: IndexedResource<Row>,
+  query: ListQuery<Row>,
+  rank: Rank | null,
+) {
+  const { facts, copied } = resource.index
+  const { search, where: filters } = query
+  const list = listSql(resource, query, POSTGRES_PARAMETERS)
+  const { orderBy, parameters } = list
+  // Of the columns that filters compare, only the copied ones have an index. By another one, the server would read all rows to find a few.
+  const indexed = list.conditions.filter((_, at) => filters[at] === undefined || filters[at].column in copied)
+  const conditions = [...list.conditions]
+  const parameter = (value: Parameter) => `$${parameters.push(value)}`
+  const match = search && matchOf(search, rank, TSQUERY)
+  if (match) conditions.push(`owner.words @@ ${parameter(match.words)}::text::tsquery`)
+  if (match?.beginning) conditions.push(beginningSql(match.beginning, parameter))
+  const columns = [...query.order.by, 'id'].map(column => `owner.${column}`).join(', ')
+  return {
+    from: `${facts} AS owner WHERE ${allOf(conditions)}`,
+    where: allOf(conditions),
+    indexed: allOf(indexed),
+    hasWords: match !== null,
+    orderBy,
+    columns,
+    parameters,
+    parameter,
+  }
+}
+
+/** How many rows a search first looks through for a page after so many items, or to count so many; `null` if for all at once. */
+function firstRows<Row extends Values>({ search }: ListQuery<Row>, items: number): number | null {
+  if (search === null || items > FIRST_ROWS_MAX) return null
+  return Math.min(Math.max(FIRST_ROWS, ROWS_FOR_EACH * items), FIRST_ROWS_MAX)
+}
+
+/**
+ * An id by which the page of a search for one word should be full if later matches are about as frequent as the first ones; `null` if
+ * there are too few of these to tell. It is for one word only, because the server would have to read all ids of every word.
+ */
+function lastPlace<Row extends Values>(
+  { search, where, order, until, limit }: ListQuery<Row>,
+  [first, ...others]: readonly number[],
+): Cursor | null {
+  const last = others.at(-1)
+  const isOneWord = search?.units.flat(2).length === 1
+  if (!isOneWord || where.length > 0 || until || order.by.length > 0 || order.isDescending) return null
+  if (first === undefined || last === undefined) return null
+  const place = first + (ROOM * (limit + 1) * (last - first)) / others.length
+  return [Math.min(Math.ceil(place), Number.MAX_SAFE_INTEGER)]
+}
+
+/** How many rows a search looks through next if the first had so many items of the page; `null` if it is to find all matches. */
+function furtherRows<Row extends Values>({ from, limit }: ListQuery<Row>, rows: number, items: number): number | null {
+  const times = (FURTHER_SHARE * (from.skip + limit + 1)) / (from.skip + items)
+  if (items === 0 || times > FURTHER_TIMES_MAX || rows === FIRST_ROWS_MAX) return null
+  return Math.min(Math.ceil(times * rows), FIRST_ROWS_MAX)
+}
+
+/** A condition on how a name begins. */
+function beginningSql({ text, isOpen, isWanted }: Beginning, parameter: (value: Parameter) => string): string {
+  const begins = `starts_with(owner.beginning${isOpen ? '' : " || ' '"}, ${parameter(text)}::text)`
+  return isWanted ? begins : `NOT ${begins}`
+}

@@ -50,7 +50,7 @@ export function requestGroups({ words, products }: CatalogFiles): readonly Reque
   return [
     group(
       'list',
-      'list of products after any `skip`',
+      'list of products with a random `skip`',
       each(40, () => `/products/?skip=${place(products, random)}&${PAGE}`),
     ),
     group(

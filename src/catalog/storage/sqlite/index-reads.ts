@@ -47,6 +47,7 @@ export function sqliteIndexReads<Row extends Values>(
   }
 }
 
+/** The parts of a statement, and the parameters in them. */
 export function indexSelection<Row extends Values>(
   resource: IndexedResource<Row>,
   query: ListQuery<Row>,

@@ -21,16 +21,11 @@ export interface Service {
 /** Translates an error that the AI SDK threw or put into its stream. Its own text is not used. */
 export function answerError(error: unknown, service: Service, model: string): AnswerError {
   if (error instanceof AnswerError) return error
-  const { title, addressVariable } = service
+  const { title } = service
   if (APICallError.isInstance(error)) {
     // The AI SDK wraps errors from our own `fetch`.
     if (error.cause instanceof AnswerError) return error.cause
-    if (error.statusCode === undefined) {
-      return new AnswerError(
-        'unreachable',
-        `${title} cannot be reached: check the network and ${addressVariable}, or try again a little later.`,
-      )
-    }
+    if (error.statusCode === undefined) return unreachable(service, error)
     return refusal(error.statusCode, service, model, error.responseBody, error.responseHeaders)
   }
   if (StreamProviderError.isInstance(error)) return refusal(error.statusCode ?? 500, service, model)
@@ -40,6 +35,19 @@ export function answerError(error: unknown, service: Service, model: string): An
   }
   if (JSONParseError.isInstance(error) || TypeValidationError.isInstance(error)) return notUnderstood(service)
   return new AnswerError('cut off', `${title} broke off before the answer was complete: ask again.`)
+}
+
+/**
+ * The call did not reach the provider, for the reason that the system names: a refused connection, an unknown host, a
+ * certificate that is not trusted. The AI SDK knows few of them.
+ */
+export function unreachable({ title, addressVariable }: Service, error: unknown): AnswerError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const reason = /^[A-Z0-9_]+$/.test(code) ? ` (${code})` : ''
+  return new AnswerError(
+    'unreachable',
+    `${title} cannot be reached${reason}: check the network and ${addressVariable}, or try again a little later.`,
+  )
 }
 
 function refusal(

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { AnswerError } from './chat-model.ts'
-import type { Service } from './failures.ts'
+import { type Service, unreachable } from './failures.ts'
 
 /** Size limit of one response, including the protocol around the text. */
 const RESPONSE_MAX_BYTES = 67_108_864
@@ -27,7 +27,10 @@ const NOT_A_STREAM = /^(text\/html|application\/json)\b/i
 /** `fetch` for a provider's package. It limits the response, and follows no redirects, which would pass on the credential. */
 export function providerFetch(service: Service): typeof fetch {
   const boundedFetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
-    const response = await fetch(input, { ...init, redirect: 'manual' })
+    const response = await fetch(input, { ...init, redirect: 'manual' }).catch((error: unknown) => {
+      init?.signal?.throwIfAborted()
+      throw unreachable(service, error)
+    })
     if (response.ok && NOT_A_STREAM.test(response.headers.get('Content-Type') ?? '')) {
       await response.body?.cancel()
       throw new AnswerError(

@@ -117,6 +117,19 @@ describe('retries', () => {
     const { failure } = await answer.end()
     expect(failure).toMatchObject({ failure: 'unreachable', message: expect.stringContaining('CHAT_BASE_URL') })
   })
+
+  test('a server without the TLS that its address asks for is not reached, and the error has the reason', async () => {
+    await using server = await startModelServer(openaiChat)
+    const CHAT_BASE_URL = server.address.replace('http:', 'https:')
+    const clock = manualClock()
+    const answer = ask(await openModel({ ...server.environment, CHAT_BASE_URL }, clock))
+    await goThroughRetries(clock)
+    const { failure } = await answer.end()
+    expect(failure).toMatchObject({
+      failure: 'unreachable',
+      message: expect.stringMatching(/reached \(E[A-Z]+\): .*CHAT_BASE_URL/),
+    })
+  })
 })
 
 async function goThroughRetries(clock: ManualClock): Promise<void> {

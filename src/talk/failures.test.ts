@@ -42,7 +42,7 @@ test('a cut connection is reported after retries', async () => {
   await expectTold(
     call => call.cut(),
     3,
-    'The model server cannot be reached: check the network and CHAT_BASE_URL, or try again a little later.',
+    'The model server cannot be reached (ECONNRESET): check the network and CHAT_BASE_URL, or try again a little later.',
   )
 })
 
@@ -85,7 +85,7 @@ test('a model server that is not there is reported, and the session goes on', as
   const environment = { CHAT_BASE_URL: 'http://127.0.0.1:1/v1' }
   const { status, errors } = await place.pipe([...register('ada'), 'Hello', 'quit'], [], { environment })
   expect(status).toBe(0)
-  expect(errors).toMatch(/ada> Hello\nThe model server cannot be reached: .+\n\nada> quit/)
+  expect(errors).toMatch(/ada> Hello\nThe model server cannot be reached \(ECONNREFUSED\): .+\n\nada> quit/)
 })
 
 test('a database that another program locks is reported after a wait, and the session goes on', async () => {

@@ -120,6 +120,19 @@ describe('answers', () => {
     await expectFailureAmid(openaiChat, ending('model_length'), 'too long')
     await expectFailureAmid(openaiChat, ending('insufficient_system_resource'), 'provider failed')
     await expectFailureAmid(openaiChat, ending('abort'), 'provider failed')
+    await expectFailureAmid(openaiChat, ending('model_context_window_exceeded'), 'too long')
+    await expectFailureAmid(openaiChat, ending('sensitive'), 'withheld')
+    await expectFailureAmid(openaiChat, ending('network_error'), 'provider failed')
+    await expectFailureAmid(openaiChat, ending('content_filter: RECITATION'), 'withheld')
+  })
+
+  test('an answer is not whole if the server has an empty word for the end with each piece, and is cut', async () => {
+    const piece = event({ choices: [{ index: 0, delta: { content: '' }, finish_reason: '' }] })
+    const cut = async (call: ModelCall) => {
+      await call.sendRaw(piece)
+      await call.breakOff()
+    }
+    await expectFailureAmid(openaiChat, cut, 'cut off')
   })
 
   test("an answer is whole if it ends with a compatible server's own word for the end", async () => {

@@ -29,8 +29,15 @@ const TOOL_CALLS_MAX = 100
 const INTERRUPTED = 'interrupted'
 
 /** Reasons for an incomplete answer, in the provider's own words, that the AI SDK does not tell from other reasons. */
-const INCOMPLETE = new Map<string, 'length' | 'error'>([
+const INCOMPLETE = new Map<string, 'length' | 'error' | 'content-filter' | typeof INTERRUPTED>([
+  // Ollama and SGLang have sent it with each piece. It is the last word only if the stream was cut.
+  ['', INTERRUPTED],
+  ['content_filter', 'content-filter'], // Google's server for OpenAI's protocol, with a reason of its own behind a colon
   ['model_length', 'length'], // Mistral
+  // Z.ai
+  ['model_context_window_exceeded', 'length'],
+  ['sensitive', 'content-filter'],
+  ['network_error', 'error'],
   ['abort', 'error'], // vLLM
   ['error', 'error'], // OpenRouter
   ['insufficient_system_resource', 'error'], // DeepSeek
@@ -152,7 +159,8 @@ async function* call(
         if (toolCalls > TOOL_CALLS_MAX) throw notUnderstood(service)
       } else if (part.type === 'finish') {
         if (part.finishReason !== INTERRUPTED) meter.report(part.totalUsage)
-        mustBeWhole(INCOMPLETE.get(part.rawFinishReason ?? '') ?? part.finishReason, service)
+        const [word] = part.rawFinishReason?.split(':') ?? []
+        mustBeWhole((word !== undefined && INCOMPLETE.get(word)) || part.finishReason, service)
       }
     }
   } finally {

@@ -194,6 +194,27 @@ describe('answers', () => {
     await expectFailureAmid(anthropicMessages, wrongCall => wrongCall.sendRaw(wrong), 'not understood')
   })
 
+  test("a compatible server's pings and its chunks without choices are no part of the answer", async () => {
+    await using server = await startModelServer(openaiChat)
+    const answer = ask(await openModel(server.environment))
+    const call = await server.nextCall()
+    await call.sendRaw('data: {"type": "pi')
+    await call.sendRaw('ng"}\r\n\r\n')
+    await call.sendRaw(event({ id: 'chatcmpl-1', object: 'chat.completion.chunk' }))
+    await call.send('So far')
+    await call.sendRaw(event({ id: 'chatcmpl-1', choices: null }))
+    await call.send(', so')
+    await call.sendRaw(
+      'data: {"object":"chat.completion.chunk",\ndata: "choices":[{"delta":{"content":" good."}}]}\n\n',
+    )
+    await call.sendRaw(event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }))
+    await call.sendRaw(event({ id: 'chatcmpl-1', usage: { prompt_tokens: 1, completion_tokens: 1 } }))
+    await call.breakOff()
+    expect(await answer.end()).toEqual({ text: 'So far, so good.', failure: null })
+    const failed = event({ object: 'chat.completion.chunk', choices: null, error: 'Out of memory' })
+    await expectFailureAmid(openaiChat, failedCall => failedCall.sendRaw(failed), 'provider failed')
+  })
+
   test('an answer is cut once more than 64 MiB have come over the wire', async () => {
     await using server = await startModelServer(openaiChat)
     const answer = ask(await openModel(server.environment))

@@ -61,6 +61,17 @@ function answersIn(protocol: Protocol): void {
       expect(answer.pieces).not.toContain('')
     })
 
+    test('events without data, with which some proxies keep a connection alive, are ignored', async () => {
+      await using server = await startModelServer(protocol)
+      const answer = ask(await openModel(server.environment))
+      const call = await server.nextCall()
+      await call.sendRaw('data:\n\n')
+      await call.send('This')
+      await call.sendRaw('event: ping\ndata: \n\n')
+      await call.answer(' it is.')
+      expect(await answer.end()).toEqual({ text: 'This it is.', failure: null })
+    })
+
     test('stopping an answer closes the connection to the model, and the answer ends quietly', async () => {
       await using server = await startModelServer(protocol)
       const answer = ask(await openModel(server.environment))

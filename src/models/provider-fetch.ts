@@ -21,6 +21,12 @@ const PART_MAX_BYTES = 16_384
 const DONE = /[\r\n]data: ?\[DONE\][\r\n]/
 const DONE_MAX_BYTES = 14
 
+/** Some proxies keep a connection alive with events without data. The AI SDK takes them for errors. */
+const WITHOUT_DATA = /^data:[ \t]*$/gm
+
+const LINE_FEED = 10
+const CARRIAGE_RETURN = 13
+
 /** A wrong address often leads to a web page or a JSON document. */
 const NOT_A_STREAM = /^(text\/html|application\/json)\b/i
 
@@ -39,9 +45,27 @@ export function providerFetch(service: Service): typeof fetch {
       )
     }
     if (response.body === null) return response
-    return new Response(partsOf(response.body, init?.signal, service, response.ok), response)
+    const parts = partsOf(response.body, init?.signal, service, response.ok)
+    return new Response(response.ok ? answerLines(parts, service) : parts, response)
   }
   return Object.assign(boundedFetch, { preconnect: fetch.preconnect })
+}
+
+/** The lines of a stream, without those that are no part of an answer. */
+async function* answerLines(
+  parts: AsyncIterable<Uint8Array>,
+  { ignoredLines }: Service,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let begun: Uint8Array[] = []
+  for await (const part of parts) {
+    const end = Math.max(part.lastIndexOf(LINE_FEED), part.lastIndexOf(CARRIAGE_RETURN)) + 1
+    begun.push(part.subarray(0, end || part.length))
+    if (end === 0) continue
+    const lines = Buffer.concat(begun).toString('latin1').replace(WITHOUT_DATA, '')
+    yield Buffer.from(ignoredLines ? lines.replace(ignoredLines, '') : lines, 'latin1')
+    begun = [part.subarray(end)]
+  }
+  yield Buffer.concat(begun)
 }
 
 /**

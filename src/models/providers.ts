@@ -20,6 +20,10 @@ interface Connection {
   readonly fetch: typeof fetch
 }
 
+/** Pings, as Anthropic's server for this protocol sends them, and chunks without choices, some of which have the usage. */
+const WITHOUT_CHOICES =
+  /^data: ?\{(?=.{0,4096}$)(?!.*"choices"\s*:\s*\[)(?!.*"error"\s*:)(?=.*(?:"type"\s*:\s*"ping"|"chat\.completion\.chunk"|"choices"\s*:\s*null|"usage"\s*:\s*\{)).*\}$/gm
+
 export const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
   openai: {
     title: 'OpenAI',
@@ -54,6 +58,7 @@ export const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
     credentialVariable: 'CHAT_API_KEY',
     addressVariable: 'CHAT_BASE_URL',
     defaultAddress: null,
+    ignoredLines: WITHOUT_CHOICES,
     load: async (connection, includeUsage) => {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
       return createOpenAICompatible({ name: 'compatible', includeUsage, ...connection })

@@ -303,6 +303,14 @@ describe('answers', () => {
     expect(failure).toMatchObject({ failure: 'cut off' })
   })
 
+  test('an answer of nothing but white space is empty', async () => {
+    await using server = await startModelServer(openaiChat)
+    const answer = ask(await openModel(server.environment))
+    await (await server.nextCall()).answer('\n\n', ' ', '\n')
+    expect((await answer.end()).failure).toMatchObject({ failure: 'empty' })
+    expect(server.calls).toHaveLength(1)
+  })
+
   test('a U+0000 in an answer is replaced, since no database stores it', async () => {
     await using server = await startModelServer(openaiChat)
     const answer = ask(await openModel(server.environment))

@@ -73,6 +73,7 @@ async function* answer(source: ModelSource, question: Question, clock: Clock): A
   const { title } = source.service
   const meter = new UsageMeter(question)
   let length = 0
+  let isBlank = true
   try {
     watch.expect(FIRST_PIECE_MAX_MS, () => tooSlow(title))
     for await (const text of callWithRetries(source, question, meter, stop, clock)) {
@@ -80,11 +81,12 @@ async function* answer(source: ModelSource, question: Question, clock: Clock): A
       const room = ANSWER_MAX_CHARACTERS - length
       const piece = text.length > room ? truncated(text, room) : text
       length += piece.length
+      isBlank &&= piece.trim() === ''
       if (piece !== '') yield piece
       if (text.length > room) throw tooLong()
       watch.expect(SILENCE_MAX_MS, () => silent(title))
     }
-    if (length === 0) throw empty(title)
+    if (isBlank) throw empty(title)
   } catch (error) {
     if (question.signal.aborted) return
     meter.fail()

@@ -8,6 +8,9 @@ const LATER_MAX_MS = 7_200_000
 /** OpenAI sends 429 if the account has no credit left, and Anthropic 400 with nothing but this sentence. */
 const NO_CREDIT = /insufficient_quota|credit balance is too low/
 
+/** OpenAI, OpenRouter, LiteLLM and DeepSeek send 400, or OpenAI 403, with this if they do not know the model. */
+const MODEL_UNKNOWN = /model_not_found|is not a valid model ID|Invalid model name|Model Not Exist/
+
 /** Names for messages about failures. */
 export interface Service {
   /** The subject of the sentence. */
@@ -60,18 +63,18 @@ function refusal(
   headers: Record<string, string> = {},
 ): AnswerError {
   const { title, addressVariable, credentialVariable } = service
+  if (status === 404 || (status < 404 && MODEL_UNKNOWN.test(body))) {
+    return new AnswerError(
+      'model unknown',
+      `${title} has no model ${JSON.stringify(model)}: check CHAT_MODEL and ${addressVariable}.`,
+    )
+  }
   // Google sends 400 for a wrong credential.
   if (status === 401 || status === 403 || body.includes('API_KEY_INVALID')) {
     return new AnswerError('credential refused', `${title} refused the credential: check ${credentialVariable}.`)
   }
   if (status === 402 || NO_CREDIT.test(body)) {
     return new AnswerError('no credit', `${title} has no credit left for this account: check its plan and billing.`)
-  }
-  if (status === 404) {
-    return new AnswerError(
-      'model unknown',
-      `${title} has no model ${JSON.stringify(model)}: check CHAT_MODEL and ${addressVariable}.`,
-    )
   }
   if (status === 429) {
     const when = later(retryAfterMs(headers))
@@ -80,7 +83,8 @@ function refusal(
   if (status >= 500 || status === 408) {
     return new AnswerError('provider failed', `${title} failed (status ${status}): try again a little later.`)
   }
-  if (status >= 400) {
+  // No model server refuses a question so: this is another server.
+  if (status >= 400 && status !== 405) {
     return new AnswerError(
       'request refused',
       `${title} rejected the question (status ${status}): it may be too long, or ask for more than the model can do.`,

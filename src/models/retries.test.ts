@@ -5,6 +5,7 @@ import { anthropicMessages } from '../../test/harness/peers/anthropic-messages.t
 import { expectRefusal } from '../../test/harness/peers/model-failures.ts'
 import { startModelServer } from '../../test/harness/peers/model-server.ts'
 import { openaiChat } from '../../test/harness/peers/openai-chat.ts'
+import { openaiResponses } from '../../test/harness/peers/openai-responses.ts'
 
 describe('retries', () => {
   test('a call that fails before the first piece is repeated after half a second, then after one second', async () => {
@@ -68,6 +69,18 @@ describe('retries', () => {
     await expectRefusal(openaiChat, call => call.refuse(429, spent), 'no credit', 1)
     const message = 'Your credit balance is too low to access the Anthropic API.'
     await expectRefusal(anthropicMessages, call => call.refuse(400, { message }), 'no credit', 1)
+  })
+
+  test('a model that a server does not know is told as such, whatever the status', async () => {
+    const openRouter = 'small-model is not a valid model ID'
+    const liteLlm = '/chat/completions: Invalid model name passed in model=small-model'
+    await expectRefusal(openaiChat, call => call.refuse(400, { message: openRouter }), 'model unknown', 1)
+    await expectRefusal(openaiChat, call => call.refuse(400, { message: liteLlm }), 'model unknown', 1)
+    await expectRefusal(openaiResponses, call => call.refuse(403, { code: 'model_not_found' }), 'model unknown', 1)
+  })
+
+  test('a server that takes no questions is not understood', async () => {
+    await expectRefusal(openaiChat, call => call.refuse(405), 'not understood', 1)
   })
 
   test('a call is repeated if the provider gave up waiting for it', async () => {

@@ -19,8 +19,8 @@ export interface Service {
   readonly addressVariable: string
   /** The types of its events, if clients have to ignore others. */
   readonly eventTypes?: readonly unknown[]
-  /** Lines of its streams that are no part of an answer, but that the AI SDK takes for errors. */
-  readonly ignoredLines?: RegExp
+  /** Whether the data of an event is no part of an answer, although the AI SDK takes it for an error. */
+  readonly ignores?: (data: string) => boolean
 }
 
 /** Translates an error that the AI SDK threw or put into its stream. Its own text is not used. */

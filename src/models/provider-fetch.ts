@@ -21,8 +21,9 @@ const PART_MAX_BYTES = 16_384
 const DONE = /[\r\n]data: ?\[DONE\][\r\n]/
 const DONE_MAX_BYTES = 14
 
-/** Some proxies keep a connection alive with events without data. The AI SDK takes them for errors. */
-const WITHOUT_DATA = /^data:[ \t]*$/gm
+const DATA = /^data:(.*)$/gm
+/** A line that every client ignores. */
+const COMMENT = ':'
 
 const LINE_FEED = 10
 const CARRIAGE_RETURN = 13
@@ -51,18 +52,22 @@ export function providerFetch(service: Service): typeof fetch {
   return Object.assign(boundedFetch, { preconnect: fetch.preconnect })
 }
 
-/** The lines of a stream, without those that are no part of an answer. */
+/**
+ * The lines of a stream, without the data that is no part of an answer. Some proxies keep a connection alive with events without
+ * data, which the AI SDK takes for errors.
+ */
 async function* answerLines(
   parts: AsyncIterable<Uint8Array>,
-  { ignoredLines }: Service,
+  { ignores }: Service,
 ): AsyncGenerator<Uint8Array, void, undefined> {
+  const answerLine = (line: string, data: string) => (data.trim() === '' || ignores?.(data) ? COMMENT : line)
   let begun: Uint8Array[] = []
   for await (const part of parts) {
     const end = Math.max(part.lastIndexOf(LINE_FEED), part.lastIndexOf(CARRIAGE_RETURN)) + 1
     begun.push(part.subarray(0, end || part.length))
     if (end === 0) continue
-    const lines = Buffer.concat(begun).toString('latin1').replace(WITHOUT_DATA, '')
-    yield Buffer.from(ignoredLines ? lines.replace(ignoredLines, '') : lines, 'latin1')
+    // Each byte is a character, so none is lost if it is part of a longer one.
+    yield Buffer.from(Buffer.concat(begun).toString('latin1').replace(DATA, answerLine), 'latin1')
     begun = [part.subarray(end)]
   }
   yield Buffer.concat(begun)

@@ -20,9 +20,11 @@ interface Connection {
   readonly fetch: typeof fetch
 }
 
-/** Pings, as Anthropic's server for this protocol sends them, and chunks without choices, some of which have the usage. */
-const WITHOUT_CHOICES =
-  /^data: ?\{(?=.{0,4096}$)(?!.*"choices"\s*:\s*\[)(?!.*"error"\s*:)(?=.*(?:"type"\s*:\s*"ping"|"chat\.completion\.chunk"|"choices"\s*:\s*null|"usage"\s*:\s*\{)).*\}$/gm
+const HAS_CHOICES = /"choices"\s*:\s*\[/
+const IS_ERROR = /"error"\s*:/
+/** A ping, as Anthropic's server for this protocol sends them, or a chunk without choices; some have the usage. In one line. */
+const IS_OTHER_CHUNK =
+  /^ ?\{.*("type"\s*:\s*"ping"|"chat\.completion\.chunk"|"choices"\s*:\s*null|"usage"\s*:\s*\{).*\}$/
 
 export const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
   openai: {
@@ -58,7 +60,7 @@ export const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
     credentialVariable: 'CHAT_API_KEY',
     addressVariable: 'CHAT_BASE_URL',
     defaultAddress: null,
-    ignoredLines: WITHOUT_CHOICES,
+    ignores: data => !HAS_CHOICES.test(data) && !IS_ERROR.test(data) && IS_OTHER_CHUNK.test(data),
     load: async (connection, includeUsage) => {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
       return createOpenAICompatible({ name: 'compatible', includeUsage, ...connection })

@@ -13,6 +13,7 @@ import sqliteRatings from './sqlite/catalog_0002_ratings.sql' with { type: 'text
 import sqliteSearch from './sqlite/catalog_0003_search.sql' with { type: 'text' }
 import sqliteWordPages from './sqlite/catalog_0004_word_pages.sql' with { type: 'text' }
 import sqliteTerms from './sqlite/catalog_0005_terms.sql' with { type: 'text' }
+import sqliteMerges from './sqlite/catalog_0006_merges.sql' with { type: 'text' }
 
 export const catalogMigrations: Migrations = {
   part: 'catalog',
@@ -22,6 +23,7 @@ export const catalogMigrations: Migrations = {
     { name: 'catalog_0003_search', sql: sqliteSearch },
     { name: 'catalog_0004_word_pages', sql: sqliteWordPages },
     { name: 'catalog_0005_terms', sql: sqliteTerms },
+    { name: 'catalog_0006_merges', sql: sqliteMerges },
   ],
   postgres: [
     { name: 'catalog_0001', sql: postgres },

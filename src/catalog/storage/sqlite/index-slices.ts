@@ -9,7 +9,13 @@ import type { IndexDescription, Values } from '../resource.ts'
  * have thousands, such as a product with as many new reviews. A service takes few, because it does nothing else meanwhile;
  * a command takes many, because each commit of FTS5 costs as much as a hundred rows.
  */
-const SLICES = { few: { ms: 5, rows: 64, notes: 1_024 }, many: { ms: 100, rows: 4_096, notes: 16_384 } }
+const SLICES = { few: { ms: 5, rows: 32, notes: 1_024 }, many: { ms: 100, rows: 4_096, notes: 16_384 } }
+
+/**
+ * For each row whose words it takes, a slice merges at most so many pages that earlier slices have written. With a million
+ * products, a new row needs 1.2 sooner or later, and a changed one 2.
+ */
+const MERGED_PAGES_PER_ROW = 3
 
 interface Note {
   readonly number: number
@@ -40,6 +46,10 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
     'DELETE FROM index_notes WHERE number IN (SELECT value FROM json_each(?))',
   )
   const takers = new Map(indexes.flatMap(index => takersOf(database, index)))
+  const merges = indexes.map(({ table, words }) => ({
+    part: table,
+    merge: database.prepare<[pages: number]>(`INSERT INTO ${words} (${words}, rank) VALUES ('merge', ?)`),
+  }))
   /** Added to the numbers, because SQLite begins with 1 again after all notes were taken, and no search has to wait for later ones. */
   let numbersBefore = 0
   let lastSeen = 0
@@ -74,13 +84,17 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
         // With others that fail, this is rolled back and runs again, and may take fewer notes then.
         ;({ numbersBefore, lastSeen } = seen)
         const began = performance.now()
-        const taken: number[] = []
-        for (const { part, id, numbers } of notesOfRows(notes.iterate(SLICES[count].notes), SLICES[count].rows)) {
-          takers.get(part)?.(id)
-          for (const number of numbers) taken.push(number)
+        const taken: NotedPart[] = []
+        for (const row of notesOfRows(notes.iterate(SLICES[count].notes), SLICES[count].rows)) {
+          takers.get(row.part)?.(row.id)
+          taken.push(row)
           if (performance.now() - began > SLICES[count].ms) break
         }
-        forget.run(JSON.stringify(taken))
+        for (const { part, merge } of merges) {
+          const rows = taken.filter(row => row.part === part).length
+          if (rows > 0) merge.run(rows * MERGED_PAGES_PER_ROW)
+        }
+        forget.run(JSON.stringify(taken.flatMap(({ numbers }) => numbers)))
         // Before the writes that follow in this transaction.
         look()
         return 'taken'

@@ -158,6 +158,22 @@ test('a form whose length is not declared is read, too, up to the same limit', a
   expect(await large.json()).toEqual({ detail: 'The body is larger than 1048576 bytes' })
 })
 
+test('a form with more fields than any page has is refused before they are parsed', async () => {
+  await using office = startOffice()
+  const send = (fields: number, type = 'application/x-www-form-urlencoded') =>
+    office.get('/office/login', {
+      method: 'POST',
+      body: `${'a&'.repeat(fields - 1)}password=${office.createKey('write')}`,
+      headers: { 'Content-Type': type },
+    })
+  expect((await send(10_000)).status).toBe(303)
+  for (const type of [undefined, 'multipart/form-data; boundary=application/x-www-form-urlencoded']) {
+    const refused = await send(10_001, type)
+    expect(refused.status).toBe(413)
+    expect(await refused.json()).toEqual({ detail: 'The form has more than 10000 fields' })
+  }
+})
+
 /** Sends the beginning of a form. Returns the function that hangs up. */
 function beginForm(address: string, length: number): () => void {
   const { hostname, port } = new URL(address)

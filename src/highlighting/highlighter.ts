@@ -7,6 +7,9 @@ import type { Theme } from './theme.ts'
 /** Longer lines are not highlighted: the time to tokenize a line grows with the square of its length. */
 const LINE_MAX_CHARACTERS = 300
 
+/** Deeper code is not highlighted: the time to tokenize a line grows with the number of constructs that are open. */
+const DEPTH_MAX = 200
+
 /**
  * Finds the tokenizer for a language; `null` if the language is not known. `label` is untrusted text: the first word after a
  * fence's marks. The first call for a language compiles its grammar, which takes up to 0.2 s.
@@ -58,7 +61,8 @@ export class Tokenizer<Style> {
   /** Tokenizes a line without its line break, and returns the state after it. */
   line(text: string, state: GrammarState): { runs: Run<Style>[]; state: GrammarState } {
     if (text === '') return { runs: [], state }
-    if (text.length > LINE_MAX_CHARACTERS) return { runs: [{ text, style: null }], state }
+    const isDeep = state !== null && state.depth > DEPTH_MAX
+    if (isDeep || text.length > LINE_MAX_CHARACTERS) return { runs: [{ text, style: null }], state }
     const { tokens, ruleStack } = this.#grammar.tokenizeLine2(text, state)
     const runs: Run<Style>[] = []
     for (let index = 0; index < tokens.length; index += 2) {

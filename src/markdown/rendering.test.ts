@@ -87,3 +87,11 @@ test('rendering shows a very long line of code without colors', () => {
     `"language-typescript">${'a=1;'.repeat(100)}\n<span`,
   )
 })
+
+test('code that is nested very deeply goes on without colors, because each line would take longer than the one before', () => {
+  const block = (depth: number) => `\`\`\`js\n${'{\n'.repeat(depth)}let b\n\`\`\`\n`
+  expect(markdown.render(block(50))).toContain('>let</span>')
+  const deep = markdown.render(block(1_000))
+  expect(deep).toContain('\n{\nlet b\n</code>')
+  expect(textOf(deep)).toBe(`${'{\n'.repeat(1_000)}let b\n\n`)
+})

@@ -12,7 +12,10 @@ import { itemRoute, KINDS, type ManagedKind, type ManagedLists } from './managed
 import { type OwnOperations, type Refusal, refusalOf } from './own-operations.ts'
 import { reviewTable, StarChips } from './reviews.tsx'
 
-const TOLD: Readonly<Record<string, string>> = { saved: 'Saved.', created: 'Created.' }
+const TOLD = new Map([
+  ['saved', 'Saved.'],
+  ['created', 'Created.'],
+])
 
 const SENT_BEFORE =
   'An earlier version of this form was already sent and stored. Look for it in the list before you create another.'
@@ -72,7 +75,7 @@ function addForm(app: App, { lists, own, framed }: PageParts, kind: ManagedKind)
 
   app.get(`/admin/${list}/:id`, async context => {
     const item = await find(pathId(context))
-    const told = [...searchParamsOf(context).keys()].flatMap(name => TOLD[name] ?? [])[0]
+    const told = [...searchParamsOf(context).keys()].flatMap(name => TOLD.get(name) ?? [])[0]
     return framed(context, formPage({ ...(await pageOf(context, item)), told }))
   })
 

@@ -228,6 +228,28 @@ test('after SQLite has restored its shared file and starts its count of commits 
   expect(await pricesOf(reader.api, [product])).toEqual([0.5])
 })
 
+test('a log that an earlier version made for caches alone becomes one that followers can read', async () => {
+  await using processes = new TwoProcesses()
+  await run(['seed', '--database', `sqlite:${processes.file}`, '--products', '3'])
+  {
+    using file = new Database(processes.file)
+    file.run("DELETE FROM migrations WHERE name = 'database_0001'")
+    file.run('DROP TABLE change_log')
+    file.run(`CREATE TABLE change_log (
+      place INTEGER PRIMARY KEY, commit_number INTEGER NOT NULL, changes TEXT NOT NULL) STRICT`)
+    file.run("INSERT INTO change_log VALUES (7, 1, '[]')")
+  }
+  const [reader, writer] = [await processes.start(), await processes.start()]
+  await pricesOf(reader.api, [1])
+  await writer.api.put('/products/1', { ...sample.product, price: 77 })
+  expect(await pricesOf(reader.api, [1])).toEqual([77])
+  using file = new Database(processes.file, { readonly: true })
+  expect(file.query('SELECT place, events FROM change_log ORDER BY place').values()).toEqual([
+    [8, 1],
+    [9, 2],
+  ])
+})
+
 test('a stop does not wait until all old events are removed', async () => {
   await using processes = new TwoProcesses()
   await (await processes.start()).service.stop()

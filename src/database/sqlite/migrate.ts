@@ -17,6 +17,7 @@ export async function migrate(connection: Database, parts: readonly Migrations[]
   // A start that changes nothing commits nothing, which would clear the caches of other processes.
   if (applicationId(connection) !== APPLICATION_ID) connection.run(`PRAGMA application_id = ${APPLICATION_ID}`)
   connection.run('CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL) STRICT')
+  completeChangeLog(connection)
   for (const { name, sql } of missingMigrations(connection, parts, path)) {
     connection.run(sql)
     connection
@@ -24,6 +25,15 @@ export async function migrate(connection: Database, parts: readonly Migrations[]
       .run(name, new Date().toISOString())
   }
   connection.run('COMMIT')
+}
+
+/** Adds what followers need to a log from before there were any, because a migration can only create the whole table. */
+function completeChangeLog(connection: Database): void {
+  const columns = connection.query<{ name: string }, []>("SELECT name FROM pragma_table_info('change_log')").all()
+  if (columns.length === 0 || columns.some(({ name }) => name === 'logged_at')) return
+  for (const column of ['logged_at', 'tag', 'events']) {
+    connection.run(`ALTER TABLE change_log ADD COLUMN ${column} INTEGER NOT NULL DEFAULT 0`)
+  }
 }
 
 /** Throws an `OperatorError` about `name` if the file is damaged, or is no database that this version can use. */

@@ -122,6 +122,11 @@ export function isUnknownSetting(error: unknown): boolean {
   return stateOf(error) === '42704'
 }
 
+/** Whether the statement has waited too long for a lock. */
+export function isLockTimeout(error: unknown): boolean {
+  return stateOf(error) === '55P03'
+}
+
 export function isDiskFull(error: unknown): boolean {
   return stateOf(error) === '53100'
 }

@@ -1,9 +1,11 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { client } from '../../../test/harness/client.ts'
 import { connected, createDatabase } from '../../../test/harness/postgres/database.ts'
 import { openedDatabase } from '../../../test/harness/postgres/opened.ts'
 import { sharedServerUrl } from '../../../test/harness/postgres/shared-server.ts'
+import { sample } from '../../../test/harness/samples.ts'
 import { run, startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
@@ -110,9 +112,35 @@ test('a node that has nothing to migrate starts while another one migrates', asy
   }
   await until(isWaiting)
   await migrated(database.url, 'CREATE TABLE shelves ()')
-  expect(await isWaiting()).toBe(true)
+  await until(isWaiting)
   await other`COMMIT`
   await migrating
+})
+
+test('while a migration waits for a long transaction, such as that of pg_dump, nodes that run answer, and the start says so', async () => {
+  await using database = await createDatabase(await sharedServerUrl())
+  await using node = await startService(database.url)
+  const api = client(() => node.address)
+  await api.create('/products/', sample.product)
+  await using dump = connected(database.url)
+  await dump`DELETE FROM migrations WHERE name = 'catalog_0007_facets'`
+  await dump`BEGIN`
+  await dump`SELECT FROM product_facts`
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'errors')
+  // So that they can be read before the end.
+  const starting = startService(database.url, { through: ['bash', '-c', `exec "$@" 2> '${file}'`, 'bash'] })
+  const line = 'cannot be migrated while a transaction uses the tables to change; waiting for its end'
+  await until(() => existsSync(file) && readFileSync(file, 'utf8').includes(line))
+  await using sql = connected(database.url)
+  await until(async () => {
+    const waiting = await sql`SELECT FROM pg_locks WHERE relation = 'product_facts'::regclass AND NOT granted`
+    return waiting.length > 0
+  })
+  expect(await api.get('/products/?max_price=100')).toMatchObject({ status: 200, body: [{ id: 1 }] })
+  await dump`COMMIT`
+  await using _ = await starting
+  expect(await sql`SELECT FROM migrations WHERE name = 'catalog_0007_facets'`).toHaveLength(1)
 })
 
 test('a start and a command that wait for the migration of another node say so', async () => {

@@ -2,6 +2,7 @@ import { OperatorError } from '../../program/operator-error.ts'
 import { type Migration, type Migrations, refuseUnknown } from '../migrations.ts'
 import { tellOfWait } from '../waiting.ts'
 import { clusterOf } from './citus-cluster.ts'
+import { isLockTimeout } from './failure.ts'
 import type { Pool, Query, RawConnection } from './pool.ts'
 
 const createTable = (name: string) =>
@@ -17,6 +18,11 @@ const LOCK_NUMBER = 4_718_392
 const LOCK = `SELECT pg_advisory_xact_lock(${LOCK_NUMBER})`
 /** Time for which a wait for the lock goes unmentioned. */
 const SILENT_MS = 2_000
+
+/** Time for which a migration waits for a table. Other statements on it queue behind that, and nodes that serve it refuse them after 1 s. */
+const TABLE_LOCK_MS = 500
+/** Pause before it tries again, in which what has queued is done. */
+const PAUSE_MS = 1_500
 
 type Work = (query: Query, connection: RawConnection) => Promise<unknown>
 
@@ -70,7 +76,8 @@ export async function migrate(
   }
   const missing = (of: readonly Migration[]) => of.filter(({ name }) => !applied.has(name))
   for (const migration of missing(migrations)) {
-    await apply(pool, place, migration, (_, connection) => connection.runScript(migration.sql))
+    const script = `SET LOCAL lock_timeout = ${TABLE_LOCK_MS}; ${migration.sql}`
+    await whenUnlocked(place, () => apply(pool, place, migration, (_, connection) => connection.runScript(script)))
   }
   if (!isDistributed) return false
   for (const migration of missing(distributing)) {
@@ -93,6 +100,20 @@ async function apply(pool: Pool, place: string, migration: Migration, work: Work
     await query(BESIDE_OTHERS)
     await work(query, connection)
   })
+}
+
+/** Tries again until no transaction of others, such as that of pg_dump, uses a table that the migration needs for itself. */
+async function whenUnlocked(place: string, applied: () => Promise<void>): Promise<void> {
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return await applied()
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error
+    }
+    const reason = `${place} cannot be migrated while a transaction uses the tables to change`
+    if (!isTold) tellOfWait('{reason}; waiting for its end', { reason })
+    await Bun.sleep(PAUSE_MS)
+  }
 }
 
 async function alone(pool: Pool, place: string, work: Work): Promise<void> {

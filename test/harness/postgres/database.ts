@@ -19,11 +19,12 @@ export async function createDatabase(serverUrl: string): Promise<TestDatabase> {
   const name = `test_${crypto.randomUUID().replaceAll('-', '')}`
   await using opened = administrator(serverUrl)
   const { sql } = opened
-  const [{ fsync }] = await sql`SHOW fsync`
-  // Files are copied faster than they are written to the log, unless each has to reach the disk.
-  const strategy = fsync === 'off' ? 'file_copy' : 'wal_log'
+  const [{ fsync, version }] = await sql`
+    SELECT current_setting('fsync') AS fsync, current_setting('server_version_num')::int AS version`
+  // Files are copied faster than they are written to the log, unless each has to reach the disk. Version 14 always copies them.
+  const strategy = version < 150_000 ? '' : `STRATEGY ${fsync === 'off' ? 'file_copy' : 'wal_log'}`
   // Nobody connects to this template: a database in use cannot be copied.
-  await sql.unsafe(`CREATE DATABASE ${name} TEMPLATE template0 STRATEGY ${strategy}`)
+  await sql.unsafe(`CREATE DATABASE ${name} TEMPLATE template0 ${strategy}`)
   const url = new URL(serverUrl)
   url.pathname = name
   return {

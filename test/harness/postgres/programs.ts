@@ -7,7 +7,7 @@ import { spawn, spawnSync } from 'bun'
 const NOBODY = 65_534
 
 /** The variable that names another PostgreSQL than npm's, for example an older one. */
-const OTHER_HOME = process.env.STOCKROOM_TEST_POSTGRES_HOME
+export const OTHER_HOME: string | undefined = process.env.STOCKROOM_TEST_POSTGRES_HOME
 
 /** The user that runs PostgreSQL and PgBouncer: the user of the tests, unless that is root. */
 export const databaseUser = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}

@@ -73,9 +73,14 @@ export async function caughtUp(standby: PostgresServer, primary: PostgresServer)
 async function copyData(primary: PostgresServer, data: string): Promise<void> {
   // One connection, because a backup belongs to the connection that started it.
   await using sql = connected(primary.url())
-  await sql`SELECT pg_backup_start('standby', fast => true)`
+  const [{ isOld }] = await sql`SELECT current_setting('server_version_num')::int < 150000 AS "isOld"`
+  // Version 14 has other names for both.
+  const [start, stop] = isOld
+    ? ["pg_start_backup('standby', true, false)", 'pg_stop_backup(false, false)']
+    : ["pg_backup_start('standby', fast => true)", 'pg_backup_stop(wait_for_archive => false)']
+  await sql.unsafe(`SELECT ${start}`)
   await runAsDatabaseUser(['cp', '-R', '-p', primary.data, data])
-  const [{ label }] = await sql`SELECT labelfile AS label FROM pg_backup_stop(wait_for_archive => false)`
+  const [{ label }] = await sql.unsafe(`SELECT labelfile AS label FROM ${stop}`)
   await runAsDatabaseUser([
     'sh',
     '-c',

@@ -45,11 +45,13 @@ export function addStatus(app: App, { history, probe, port }: StatusOptions): vo
     let sent = 0
     while (!signal.aborted) {
       const points = history.since(sent)
-      const charts = idsOf(history.window)
+      // Of this moment: while the points are being sent, the server may get to know of more charts.
+      const now = status(trouble)
+      const charts = idsOf(now.window)
       if (points.length > 0 && shown !== null && shown !== charts) yield { name: TOPIC.otherCharts, chunk: charts }
       else if (points.length > 0) {
         yield { name: TOPIC.points, chunk: columnsOf(points, sent === 0) }
-        yield { name: TOPIC.figures, chunk: figures(status(trouble)) }
+        yield { name: TOPIC.figures, chunk: figures(now) }
         sent = points.at(-1)?.number ?? sent
       }
       await pause(systemClock, INTERVAL_MS, signal)

@@ -1,5 +1,6 @@
 import { APICallError, JSONParseError, StreamProviderError, TypeValidationError } from 'ai'
 import { isJsonObject } from '../json-object.ts'
+import { errorCode } from '../program/error-message.ts'
 import { AnswerError } from './chat-model.ts'
 
 /** Longer waits are not given in minutes. */
@@ -47,8 +48,8 @@ export function answerError(error: unknown, service: Service, model: string): An
  * certificate that is not trusted. The AI SDK knows few of them.
  */
 export function unreachable({ title, addressVariable }: Service, error: unknown): AnswerError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const reason = /^[A-Z0-9_]+$/.test(code) ? ` (${code})` : ''
+  const code = errorCode(error)
+  const reason = typeof code === 'string' && /^[A-Z0-9_]+$/.test(code) ? ` (${code})` : ''
   return new AnswerError(
     'unreachable',
     `${title} cannot be reached${reason}: check the network and ${addressVariable}, or try again a little later.`,

@@ -1,7 +1,6 @@
-import type { Database, Statement } from 'bun:sqlite'
 import type { Commits } from './commits.ts'
 import type { FileCondition } from './condition.ts'
-import { READ_BUSY_MS } from './connection.ts'
+import { LOG_MAX_BYTES, READ_BUSY_MS } from './connection.ts'
 import { Thread } from './thread.ts'
 
 /**
@@ -9,77 +8,98 @@ import { Thread } from './thread.ts'
  * changed is copied once. With SQLite's default of 1,000, a new review takes a third more system time.
  */
 const FRAMES = 4_000
-/** More frames than this, 64 MiB, are copied on another thread: a gigabyte takes a second. */
-const FRAMES_AT_ONCE_MAX = 16_000
+/** A log with more frames is truncated, because it would stay as long. Truncating each one would make the next commits slower. */
+const FRAMES_KEPT = LOG_MAX_BYTES / 4_096
 
-/** A reader may keep a thread from copying the whole log. The next one tries after this many milliseconds. */
+/** Writes wait while this many frames are copied, at most. More are left if somebody reads an older state for long. */
+const REST_MAX = 1_000
+/** Then the next try is after this many milliseconds. */
 const PAUSE_MS = 1_000
 
 /** It waits for the reads of an event-loop turn, but not for long ones. */
 const COPYING = { mode: { readwrite: true }, pragmas: [`busy_timeout = ${READ_BUSY_MS}`] } as const
 
+/** The answer of SQLite: whether it could not copy all, and the numbers of frames in the log and, of those, in the file. */
+interface Copied {
+  readonly busy: 0 | 1
+  readonly log: number
+  readonly checkpointed: number
+}
+
 /**
- * Copies the write-ahead log into the database file. SQLite would do it within a commit, and block the event loop, however long
- * the log is.
+ * Copies the write-ahead log into the database file, on a thread that starts with the first copy. SQLite would do it within a
+ * commit, and block the event loop until the disk has stored the pages, however many and however slow it is.
  */
 export class Checkpoints {
   readonly #path: string
   readonly #commits: Commits
   readonly #condition: FileCondition
-  readonly #copy: Statement
+  #thread: Thread | null = null
   #copying: Promise<void> | null = null
   #pausesUntil = 0
 
-  constructor(connection: Database, path: string, commits: Commits, condition: FileCondition) {
+  constructor(path: string, commits: Commits, condition: FileCondition) {
     this.#path = path
     this.#commits = commits
     this.#condition = condition
-    this.#copy = connection.prepare('PRAGMA wal_checkpoint(PASSIVE)')
   }
 
-  /** Resolves when the thread that copies has ended; `null` while there is none. */
+  /** Resolves when the log has been copied; `null` while that is not done. */
   get copying(): Promise<void> | null {
     return this.#copying
   }
 
   /** Call it after each commit, outside of transactions. */
   committed(): void {
-    const { all, uncopied } = this.#commits.frames
-    if (all < FRAMES || this.#copying) return
-    if (uncopied <= FRAMES_AT_ONCE_MAX) this.#copyNow()
-    else if (performance.now() > this.#pausesUntil) this.#copying = this.#copyOnAnotherThread()
+    const { frames } = this.#commits
+    if (frames < FRAMES || this.#copying || performance.now() < this.#pausesUntil) return
+    this.#copying = this.#copy(frames > FRAMES_KEPT ? 'TRUNCATE' : 'RESTART')
+  }
+
+  /** Waits for the thread, and ends it. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#copying
+    await this.#end()
+  }
+
+  async #copy(last: 'RESTART' | 'TRUNCATE'): Promise<void> {
+    if (!(await this.#copiesAll(last))) this.#pausesUntil = performance.now() + PAUSE_MS
+    this.#copying = null
   }
 
   /** An error concerns no write: the commits are in the log. */
-  #copyNow(): void {
+  async #copiesAll(last: 'RESTART' | 'TRUNCATE'): Promise<boolean> {
     try {
-      this.#copy.get()
+      this.#thread ??= new Thread(this.#path, COPYING)
+      // This opens the files, which may not be those of this database any more.
+      await this.#thread.all('SELECT count(*) FROM sqlite_schema')
+      const { log, checkpointed } = await this.#run(this.#thread, 'PASSIVE')
+      if (log - checkpointed > REST_MAX) return false
+      // With the write lock, it copies the rest and what was committed meanwhile. Then the next commit begins the log again.
+      const { busy } = await this.#run(this.#thread, last)
+      return busy === 0
     } catch (error) {
       this.#condition.afterRead(error)
+      await this.#end()
+      return false
     }
   }
 
-  async #copyOnAnotherThread(): Promise<void> {
-    const thread = new Thread(this.#path, COPYING)
-    try {
-      // This opens the files, which may not be those of this database any more.
-      await thread.all('SELECT count(*) FROM sqlite_schema')
-      // By the second time little is left to copy, so it holds the write lock only while it truncates the log.
-      for (const mode of ['PASSIVE', 'TRUNCATE']) {
-        // Only a start may copy a log of which the disk has lost a part, because it checks it first.
-        this.#condition.mustBeSound()
-        await thread.all(`PRAGMA wal_checkpoint(${mode})`)
-      }
-    } catch (error) {
-      this.#condition.afterRead(error)
-    }
-    // If somebody has replaced a file, all stay open: at a close, SQLite would copy the log of one database into the other.
+  async #run(thread: Thread, mode: 'PASSIVE' | 'RESTART' | 'TRUNCATE'): Promise<Copied> {
+    // Only a start may copy a log of which the disk has lost a part, because it checks it first.
+    this.#condition.mustBeSound()
+    const [copied] = (await thread.all(`PRAGMA wal_checkpoint(${mode})`)) as Copied[]
+    return copied ?? { busy: 1, log: 0, checkpointed: 0 }
+  }
+
+  /** If somebody has replaced a file, all stay open: at a close, SQLite would copy the log of one database into the other. */
+  async #end(): Promise<void> {
+    const thread = this.#thread
+    this.#thread = null
     try {
       this.#condition.mustBeInPlace()
-      thread.close()
-      await thread.ended
+      thread?.close()
+      await thread?.ended
     } catch {}
-    this.#pausesUntil = performance.now() + PAUSE_MS
-    this.#copying = null
   }
 }

@@ -10,12 +10,9 @@ import { SharedWords } from './shared-words.ts'
  */
 const HEADER_BYTES = 48
 const HEADER_WORDS = HEADER_BYTES / Int32Array.BYTES_PER_ELEMENT
-/** The header, its copy, and the number of frames that are in the database file already. */
-const READ_BYTES = 2 * HEADER_BYTES + Int32Array.BYTES_PER_ELEMENT
-/** Where these are, in 32-bit words: the number of the last commit, the numbers of frames and of copied frames, and the salts. */
+/** Where these are, in 32-bit words: the number of the last commit, the number of frames, and the salts. */
 const NUMBER_PLACE = 2
 const FRAMES_PLACE = 4
-const COPIED_PLACE = 2 * HEADER_WORDS
 const SALTS_PLACE = 8
 
 /**
@@ -34,8 +31,8 @@ export class Commits implements Disposable {
   /** The connection must have read the database already, so that the shared file exists and stays. */
   constructor(connection: Database) {
     this.#sharedFile = openSync(companionFile(connection, '-shm'), 'r')
-    this.#shared = new SharedWords(this.#sharedFile, READ_BYTES, 'read')
-    this.#header = this.#shared.words.subarray(0, 2 * HEADER_WORDS)
+    this.#shared = new SharedWords(this.#sharedFile, 2 * HEADER_BYTES, 'read')
+    this.#header = this.#shared.words
   }
 
   /** While it returns false, a snapshot that was taken after it last returned true is still current. */
@@ -71,12 +68,9 @@ export class Commits implements Disposable {
     return (this.#seen[NUMBER_PLACE] ?? 0) >>> 0
   }
 
-  /** The number of frames in the log at this moment, and of those that are not in the database file yet. */
-  get frames(): { readonly all: number; readonly uncopied: number } {
-    if (!this.#shared.look()) return { all: 0, uncopied: 0 }
-    const { words } = this.#shared
-    const all = words[FRAMES_PLACE] ?? 0
-    return { all, uncopied: all - (words[COPIED_PLACE] ?? 0) }
+  /** The number of frames in the log at this moment. */
+  get frames(): number {
+    return this.#shared.look() ? (this.#shared.words[FRAMES_PLACE] ?? 0) : 0
   }
 
   /** Close the connection first: closing any descriptor of a file releases all locks that the process holds on it. */

@@ -91,8 +91,14 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#record = new LogRecord(path)
     this.#condition = new FileCondition(connection, path, () => this.#isLogLost())
     this.history = new SqliteHistory(this)
-    this.#sync = new LogSync(connection, this.#commits, this.#record, error => this.#condition.afterSync(error))
-    this.#checkpoints = new Checkpoints(connection, path, this.#commits, this.#condition)
+    this.#checkpoints = new Checkpoints(path, this.#commits, this.#condition)
+    this.#sync = new LogSync(
+      connection,
+      this.#commits,
+      this.#record,
+      () => this.#checkpoints.copying !== null,
+      error => this.#condition.afterSync(error),
+    )
     this.#logSize = new LogSize(connection)
     this.#writes = new GroupCommit(connection, this.#condition, this.#sync, {
       beforeTransaction: () => {
@@ -294,7 +300,7 @@ export class SqliteDatabase implements AsyncDisposable {
   /** Finishes waiting writes, moves the write-ahead log into the file, and closes it, unless that would do harm. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#writes.close()
-    await this.#checkpoints.copying
+    await this.#checkpoints[Symbol.asyncDispose]()
     await this.#beside?.[Symbol.asyncDispose]()
     // Reads went on until now.
     this.#endSnapshot()

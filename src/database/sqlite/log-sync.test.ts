@@ -41,9 +41,9 @@ const FRAME_HEADER_BYTES = 24
 const PAGE_BYTES = 4_096
 
 /** Runs the service with a disk that is slow or fails, as `strace` injects it into the system calls of syncs. */
-function strace(file: string, injected: string | null): string[] {
-  const traced = 'pwrite64,fdatasync,sendto,writev,sendmsg'
-  const injection = injected === null ? [] : ['-e', `inject=fdatasync:${injected}`]
+function strace(file: string, injected: string | null, sync = 'fdatasync', write = 'pwrite64'): string[] {
+  const traced = `${write},fdatasync,sendto,writev,sendmsg`
+  const injection = injected === null ? [] : ['-e', `inject=${sync}:${injected}`]
   return ['strace', '-D', '-f', '-qq', '-y', '-s', '1000', '-o', file, '-e', `trace=${traced}`, ...injection]
 }
 
@@ -112,6 +112,35 @@ test.skipIf(!CAN_TRACE)(
       expect(tooEarly).toEqual([])
       return true
     })
+  },
+)
+
+test.skipIf(!CAN_TRACE)(
+  'while the disk stores what was copied from the log, requests are answered, and no sync of a write holds them up',
+  async () => {
+    using folder = temporaryFolder()
+    const file = join(folder.path, 'calls')
+    const database = `sqlite:${join(folder.path, 'shop.db')}`
+    {
+      await using _ = await startService(database, { flags: FLAGS })
+    }
+    await using service = await startService(database, {
+      flags: FLAGS,
+      // What is copied from the log is stored by another call.
+      through: strace(file, 'delay_enter=300000', 'fsync', 'fsync'),
+    })
+    const api = client(() => service.address)
+    const created = () => api.create('/products/', { ...sample.product, description: 'x'.repeat(100_000) })
+    const isStoring = () => /fsync\(.*shop\.db>/.test(readFileSync(file, 'utf8'))
+    while (!isStoring()) await Promise.all(Array.from({ length: 10 }, created))
+    await service.stop()
+    const calls = readFileSync(file, 'utf8').split('\n')
+    const main = threadOf(calls.find(call => call.includes('"HTTP/1.1')))
+    const start = calls.findIndex(call => call.includes('fsync(') && threadOf(call) !== main)
+    const end = calls.findIndex(call => call.includes('fsync(') && call.includes('shop.db>') && threadOf(call) !== main)
+    const meanwhile = calls.slice(start, end).filter(call => threadOf(call) === main)
+    expect(meanwhile.filter(call => call.includes('"HTTP/1.1'))).not.toEqual([])
+    expect(meanwhile.filter(call => call.includes('fdatasync('))).toEqual([])
   },
 )
 
@@ -351,6 +380,11 @@ test.skipIf(!CAN_TRACE)('a follower gets an event of another process when it is 
     return true
   })
 })
+
+/** The thread that made a call, as `strace` names it. */
+function threadOf(call = ''): string | undefined {
+  return call.split(' ')[0]
+}
 
 /** Leaves zeros in place of the pages in a log, as a disk may that could not store them. */
 function loseFrames(log: string): void {

@@ -36,6 +36,7 @@ export class LogSync {
   readonly #file: number
   readonly #commits: Commits
   readonly #record: LogRecord
+  readonly #isDiskBusy: () => boolean
   readonly #failureOf: (error: unknown) => Error
   /** The end of the part of the log that is on the disk, as far as this process knows. */
   #durable: LogPosition | null = null
@@ -48,15 +49,23 @@ export class LogSync {
   #sinceMeasured = 0
 
   /**
-   * From now on, the connection does not sync its commits itself; it must not be in a transaction. `failureOf` makes the error
-   * for the callers if a sync fails: then nothing is known of the last commits, and none may follow.
+   * From now on, the connection does not sync its commits itself; it must not be in a transaction. While `isDiskBusy`, no commit
+   * blocks the event loop until the disk has it. `failureOf` makes the error for the callers if a sync fails: then nothing is
+   * known of the last commits, and none may follow.
    */
-  constructor(connection: Database, commits: Commits, record: LogRecord, failureOf: (error: unknown) => Error) {
+  constructor(
+    connection: Database,
+    commits: Commits,
+    record: LogRecord,
+    isDiskBusy: () => boolean,
+    failureOf: (error: unknown) => Error,
+  ) {
     connection.run('PRAGMA synchronous = NORMAL')
     this.path = companionFile(connection, '-wal')
     this.#file = openSync(this.path, 'r+')
     this.#commits = commits
     this.#record = record
+    this.#isDiskBusy = isDiskBusy
     this.#failureOf = failureOf
   }
 
@@ -68,7 +77,7 @@ export class LogSync {
   /** Call it after each commit. `durable` is called when the commit is on the disk. */
   committed(waiting: Waiting): void {
     const isFast = this.#averageMs < BLOCKING_MAX_MS || this.#sinceMeasured >= MEASURED_INTERVAL
-    if (isFast && !this.#syncing) {
+    if (isFast && !this.#syncing && !this.#isDiskBusy()) {
       try {
         this.#now()
       } catch (error) {

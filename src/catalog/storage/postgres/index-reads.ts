@@ -7,7 +7,7 @@ import type { Cursor, ListQuery } from '../query.ts'
 import { allOf, listSql } from '../query-sql.ts'
 import type { IndexedResource, Values } from '../resource.ts'
 import type { IdPage } from '../store.ts'
-import { POSTGRES_PARAMETERS } from './table.ts'
+import { countRows, POSTGRES_PARAMETERS, readPage } from './table.ts'
 
 /**
  * PostgreSQL's planner takes every beginning of a word for one that half a percent of all rows have. For a rarer one, it may walk
@@ -61,41 +61,15 @@ export function postgresIndexReads<Row extends Values>(
     }
     return { before: `WITH owner AS MATERIALIZED (SELECT ${columns} FROM ${from}) `, from: 'owner WHERE TRUE' }
   }
-  const page = async (ask: Query, query: ListQuery<Row>, rank: Rank | null, most: number | null): Promise<IdPage> => {
+  const page = (ask: Query, query: ListQuery<Row>, rank: Rank | null, most: number | null): Promise<IdPage> => {
     const selected = indexSelection(resource, query, rank)
-    const { orderBy, columns, parameters, parameter } = selected
-    const { before, from } = rowsOf(selected, most)
-    const rows = `SELECT ${columns} FROM ${from} ORDER BY ${orderBy} LIMIT ${parameter(query.limit + 1)}::bigint OFFSET ${parameter(query.from.skip)}::bigint`
     // Citus has the rows on other servers than the index.
-    const revision = database.isDistributed ? 'NULL::bigint' : knownRevision
-    const [found] = await ask<{ places: string | null; revisions: string | null; state: string | null }>(
-      `${before}SELECT json_agg(json_build_array(${columns}) ORDER BY ${orderBy})::text AS places,
-        json_agg(${revision} ORDER BY ${orderBy})::text AS revisions, ${database.changes.state} AS state
-      FROM (${rows}) AS owner`,
-      ...parameters,
-    )
-    database.changes.observe(found?.state ?? null)
-    const places: Cursor[] = found?.places ? JSON.parse(found.places) : []
-    const revisions: (number | null)[] = found?.revisions ? JSON.parse(found.revisions) : []
-    const shown = places.slice(0, query.limit)
-    return {
-      ids: shown.map(place => Number(place.at(-1))),
-      last: shown.at(-1) ?? null,
-      more: places.length > query.limit,
-      revisions: database.isDistributed ? null : revisions.slice(0, query.limit),
-    }
+    const revision = database.isDistributed ? null : knownRevision
+    return readPage(database, ask, query, { ...selected, ...rowsOf(selected, most), revision })
   }
-  const count = async (ask: Query, query: ListQuery<Row>, rank: Rank | null, most: number, rows: number | null) => {
+  const count = (ask: Query, query: ListQuery<Row>, rank: Rank | null, most: number, rows: number | null) => {
     const selected = indexSelection(resource, query, rank)
-    const { parameters, parameter } = selected
-    const { before, from } = rowsOf(selected, rows)
-    const [row] = await ask<{ number: number; state: string | null }>(
-      `${before}SELECT count(*)::float8 AS number, ${database.changes.state} AS state
-      FROM (SELECT FROM ${from} LIMIT ${parameter(most)}::bigint) AS counted`,
-      ...parameters,
-    )
-    database.changes.observe(row?.state ?? null)
-    return row?.number ?? 0
+    return countRows(database, ask, { ...selected, ...rowsOf(selected, rows) }, most)
   }
   const readsBy = (ask: Query): IndexReads<Row> => ({
     page: async (query, rank) => {

@@ -1,7 +1,7 @@
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
-import type { Parameter } from '../../../database/postgres/pool.ts'
+import type { Parameter, Query } from '../../../database/postgres/pool.ts'
 import { type Cursor, type ListQuery, looksAtValues } from '../query.ts'
-import { listSql, type ParameterSql } from '../query-sql.ts'
+import { type ListSql, listSql, type ParameterSql } from '../query-sql.ts'
 import { NESTED_MAX, type StoredResource, type Values } from '../resource.ts'
 import type { Found, IdPage, Read, ResourceTable, RowReads } from '../store.ts'
 import { CHUNK_WEIGHT_MAX } from '../weights.ts'
@@ -37,48 +37,19 @@ export function postgresTable<Row extends Values>(
   const { table } = resource
   const rows = new PostgresRows(resource)
   const create = creating(database, resource, row => rows.found({ row, items: [] }))
-  const page: ReadPage<Row> = async query => {
-    const { order, from, limit } = query
+  const ask: Query = (sql, ...parameters) => database.read(sql, ...parameters)
+  const page: ReadPage<Row> = query => {
     const { where, orderBy, parameters } = listSql(resource, query, POSTGRES_PARAMETERS)
-    const [limitAt, skipAt] = [parameters.length + 1, parameters.length + 2]
-    const isByValues = looksAtValues(query)
-    const columns = ['id', ...order.by, ...(isByValues ? ['revision'] : [])]
-    // A place in the order of ids is the id itself.
-    const places = `json_agg(json_build_array(${[...order.by, 'id'].map(column => `owner.${column}`)}) ORDER BY ${orderBy})`
-    const [page] = await database.read<PageRow>(
-      `SELECT string_agg(owner.id::text, ',' ORDER BY ${orderBy}) AS ids, ${database.changes.state} AS state,
-        ${order.by.length > 0 ? `${places}::text` : 'NULL'} AS places,
-        ${isByValues ? `string_agg(owner.revision::text, ',' ORDER BY ${orderBy})` : 'NULL'} AS revisions
-      FROM (
-        SELECT ${columns.map(column => `owner.${column}`)} FROM ${table} AS owner
-        WHERE ${where} ORDER BY ${orderBy} LIMIT $${limitAt}::bigint OFFSET $${skipAt}::bigint
-      ) AS owner`,
-      ...[...parameters, limit + 1, from.skip],
-    )
-    database.changes.observe(page?.state ?? null)
-    const all = numbersIn(page?.ids)
-    const ids = all.slice(0, limit)
-    const revisions = isByValues ? numbersIn(page?.revisions).slice(0, limit) : null
-    const placed: Cursor[] | null = page?.places ? JSON.parse(page.places) : null
-    const lastId = ids.at(-1)
-    const last = lastId === undefined ? null : (placed?.[ids.length - 1] ?? [lastId])
-    return { ids, last, more: all.length > limit, revisions }
+    const revision = looksAtValues(query) ? 'owner.revision' : null
+    return readPage(database, ask, query, { from: `${table} AS owner WHERE ${where}`, orderBy, parameters, revision })
   }
 
   return {
     reads: some => rowReads(database, some, page),
     page,
-    count: async (query, most) => {
+    count: (query, most) => {
       const { where, parameters } = listSql(resource, query, POSTGRES_PARAMETERS)
-      const [row] = await database.read<{ number: number; state: string | null }>(
-        `SELECT count(*)::float8 AS number, ${database.changes.state} AS state FROM (
-          SELECT FROM ${table} AS owner WHERE ${where} LIMIT $${parameters.length + 1}::bigint
-        ) AS counted`,
-        ...parameters,
-        most,
-      )
-      database.changes.observe(row?.state ?? null)
-      return row?.number ?? 0
+      return countRows(database, ask, { from: `${table} AS owner WHERE ${where}`, parameters }, most)
     },
     // The pieces may come from a different replica than the last place.
     canScan: () => database.shownByReplicas(),
@@ -87,18 +58,62 @@ export function postgresTable<Row extends Values>(
   }
 }
 
-/** A page in one row, as texts of numbers and JSON. */
-interface PageRow {
-  readonly ids: string | null
-  /** If an order is not that of ids. */
-  readonly places: string | null
-  /** If the list looks at values. */
-  readonly revisions: string | null
-  readonly state: string | null
+/** SQL for a list, whose rows are each `owner`, and the parameters in it. */
+interface RowsSql extends Pick<ListSql, 'orderBy' | 'parameters'> {
+  /** Common table expressions. */
+  readonly before?: string
+  /** What follows `FROM`. */
+  readonly from: string
+  /** Of a row; `null` for pages without revisions. */
+  readonly revision: string | null
 }
 
-function numbersIn(text: string | null | undefined): number[] {
-  return text ? text.split(',').map(Number) : []
+/** Reads a page as one row, which tells the state of the database even if the page is empty. */
+export async function readPage<Row extends Values>(
+  database: PostgresDatabase,
+  ask: Query,
+  { order, from: { skip }, limit }: ListQuery<Row>,
+  { before = '', from, parameters, orderBy, revision }: RowsSql,
+): Promise<IdPage> {
+  const columns = [...order.by, 'id'].map(column => `owner.${column}`)
+  // A place in the order of ids is the id itself.
+  const place = order.by.length > 0 ? `json_build_array(${columns})` : 'owner.id'
+  const listed = (sql: string) => `json_agg(${sql} ORDER BY ${orderBy})::text`
+  const [page] = await ask<{ places: string | null; revisions: string | null; state: string | null }>(
+    `${before}SELECT ${listed(place)} AS places, ${revision === null ? 'NULL' : listed(revision)} AS revisions,
+      ${database.changes.state} AS state
+    FROM (
+      SELECT * FROM ${from}
+      ORDER BY ${orderBy} LIMIT $${parameters.length + 1}::bigint OFFSET $${parameters.length + 2}::bigint
+    ) AS owner`,
+    ...[...parameters, limit + 1, skip],
+  )
+  database.changes.observe(page?.state ?? null)
+  const places: readonly (number | Cursor)[] = JSON.parse(page?.places ?? '[]')
+  const shown = places.slice(0, limit).map(place => (typeof place === 'number' ? [place] : place))
+  const revisions: readonly (number | null)[] = JSON.parse(page?.revisions ?? '[]')
+  return {
+    ids: shown.map(place => Number(place.at(-1))),
+    last: shown.at(-1) ?? null,
+    more: places.length > limit,
+    revisions: revision === null ? null : revisions.slice(0, limit),
+  }
+}
+
+/** Counts the rows of a list, up to a limit. */
+export async function countRows(
+  database: PostgresDatabase,
+  ask: Query,
+  { before = '', from, parameters }: Omit<RowsSql, 'orderBy' | 'revision'>,
+  most: number,
+): Promise<number> {
+  const [row] = await ask<{ number: number; state: string | null }>(
+    `${before}SELECT count(*)::float8 AS number, ${database.changes.state} AS state
+    FROM (SELECT FROM ${from} LIMIT $${parameters.length + 1}::bigint) AS counted`,
+    ...[...parameters, most],
+  )
+  database.changes.observe(row?.state ?? null)
+  return row?.number ?? 0
 }
 
 /** Reads the ids of a page. */

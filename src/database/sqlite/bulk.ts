@@ -107,15 +107,12 @@ export class SqliteTables implements TableWriter {
   }
 
   #insertOf({ name, columns }: Table, rows: number): Prepared<Parameter[]> {
-    const key = `${name} ${rows}`
-    const known = this.#inserts.get(key)
-    if (known) return known
-    const names = Object.keys(columns)
-    const values = `(${names.map(() => '?').join(', ')})`
-    const made = this.#transaction.prepare<Parameter[]>(
-      `INSERT INTO ${name} (${names.join(', ')}) VALUES ${Array<string>(rows).fill(values).join(', ')}`,
-    )
-    this.#inserts.set(key, made)
-    return made
+    return this.#inserts.getOrInsertComputed(`${name} ${rows}`, () => {
+      const names = Object.keys(columns)
+      const values = `(${names.map(() => '?').join(', ')})`
+      return this.#transaction.prepare(
+        `INSERT INTO ${name} (${names.join(', ')}) VALUES ${Array<string>(rows).fill(values).join(', ')}`,
+      )
+    })
   }
 }

@@ -169,8 +169,9 @@ function changerOf(database: SqliteDatabase, { facts }: IndexDescription, column
     const changed = Object.keys(made).filter(name => made[name] !== before[name])
     if (changed.length === 0) return true
     const assignments = changed.map(name => `${name} = ?`).join(', ')
-    const update = updates.get(assignments) ?? database.prepare(`UPDATE ${facts} SET ${assignments} WHERE id = ?`)
-    updates.set(assignments, update)
+    const update = updates.getOrInsertComputed(assignments, () =>
+      database.prepare(`UPDATE ${facts} SET ${assignments} WHERE id = ?`),
+    )
     update.run(...changed.map(name => made[name] ?? null), id)
     return true
   }

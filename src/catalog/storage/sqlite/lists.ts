@@ -33,11 +33,7 @@ export function listStatements<Row extends Values, Selected>(
     const list = listSql(resource, query, SQLITE_PARAMETERS)
     const index = indexOf(query)
     const shape = `${index} ${list.where} ${list.orderBy}`
-    let statement = prepared.get(shape)
-    if (!statement) {
-      statement = source.prepare<Parameter[], Selected>(sqlOf(list, index, query))
-      prepared.set(shape, statement)
-    }
+    const statement = prepared.getOrInsertComputed(shape, () => source.prepare(sqlOf(list, index, query)))
     return { statement, parameters: list.parameters }
   }
 }

@@ -4,6 +4,7 @@ import type { Parameter } from '../../../database/sqlite/connection.ts'
 import type { SqliteDatabase, SqliteTransaction } from '../../../database/sqlite/database.ts'
 import type { ReadAll } from '../../../database/sqlite/reading-thread.ts'
 import type { Scans } from '../../../database/sqlite/scans.ts'
+import { lazy } from '../../../shared.ts'
 import { changeOf, Gone } from '../change.ts'
 import { type ListQuery, looksAtValues } from '../query.ts'
 import { listSql, type PlacedRow, pageOfRows } from '../query-sql.ts'
@@ -136,7 +137,7 @@ export function sqliteTable<Row extends Values>(
 /** Reads rows as resources with the members that `resource` shows. */
 function rowReads<Row extends Values>(database: SqliteDatabase, resource: StoredResource<Row>): RowReads<Row> {
   const { find } = sqliteReader(database, resource)
-  let scan: RowReads<Row>['scan'] | undefined
+  const scan = lazy(() => scanning(database.scans, resource))
   return {
     read: ids =>
       database.snapshot(() => {
@@ -153,10 +154,7 @@ function rowReads<Row extends Values>(database: SqliteDatabase, resource: Stored
         }
         return { found, count }
       }),
-    scan: query => {
-      scan ??= scanning(database.scans, resource)
-      return scan(query)
-    },
+    scan: query => scan()(query),
   }
 }
 

@@ -2,7 +2,6 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
 import { BusyError } from '../../limits/busy-error.ts'
 import { FairQueue } from '../../limits/fair-queue.ts'
-import type { Distribution } from '../../metrics/histogram.ts'
 import { OperatorError } from '../../program/operator-error.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { PostgresAddress } from './address.ts'
@@ -11,7 +10,7 @@ import { Changes } from './changes.ts'
 import { inTime, ServerClock } from './deadline.ts'
 import { type Failure, failureOf, isDiskFull, translated } from './failure.ts'
 import { PostgresHistory } from './history.ts'
-import { ANSWER_GRACE_MS, type Parameter, Pool, type PoolFigures, type Query, type RawConnection } from './pool.ts'
+import { ANSWER_GRACE_MS, type Parameter, Pool, type Query, type RawConnection } from './pool.ts'
 import { readinessOf } from './readiness.ts'
 import { onPrimary } from './roles.ts'
 import { BULK_MS, connectServers, type PostgresSettings, type Servers, STATEMENT_MS } from './servers.ts'
@@ -74,18 +73,7 @@ interface ShardReads {
   number: number
 }
 
-/** Counts of the database: current, and since the start. */
-export interface PostgresFigures {
-  /** By purpose. None before the first connection. */
-  readonly pools: Readonly<Record<string, PoolFigures>>
-  /** Inputs that wait for a statement that they will share. */
-  readonly batched: number
-  readonly batchSizes: Distribution
-  readonly replicas: number
-  readonly replicasInUse: number
-  /** On Citus, the reads of each table by the shards that they ask. */
-  readonly shardReads: readonly Readonly<ShardReads>[]
-}
+export type PostgresFigures = PostgresDatabase['figures']
 
 /** A database on PostgreSQL. Any number of processes may share it. */
 export class PostgresDatabase implements AsyncDisposable {
@@ -123,14 +111,18 @@ export class PostgresDatabase implements AsyncDisposable {
     return database
   }
 
-  get figures(): PostgresFigures {
+  /** Counts: current, and since the start. */
+  get figures() {
     const { primary, reading, replicas } = this.#servers ?? {}
     return {
+      /** By purpose. None before the first connection. */
       pools: { ...(primary && { writing: primary.figures }), ...(reading && { reading: reading.figures }) },
+      /** Inputs that wait for a statement that they will share. */
       batched: this.#batches.waiting,
       batchSizes: this.#batches.sizes,
       replicas: replicas?.count ?? 0,
       replicasInUse: replicas?.inUse ?? 0,
+      /** On Citus, the reads of each table by the shards that they ask. */
       shardReads: this.#shardReads,
     }
   }

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { SQL } from 'bun'
-import { type Distribution, Histogram, SECONDS } from '../../metrics/histogram.ts'
+import { Histogram, SECONDS } from '../../metrics/histogram.ts'
 import { shared } from '../../shared.ts'
 import { currentTimeline } from '../../tracing/timeline.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
@@ -59,14 +59,6 @@ export interface RawConnection {
   readonly copyOut: (sql: string) => ReadableStream<Uint8Array>
   /** Runs `COPY … FROM STDIN`. The rows are stored when closing the stream resolves. */
   readonly copyIn: (sql: string) => WritableStream<Uint8Array>
-}
-
-/** Counts of a pool: current, and since the start. */
-export interface PoolFigures {
-  readonly connectionsMax: number
-  /** Statements and transactions. */
-  readonly inProgress: number
-  readonly seconds: Distribution
 }
 
 interface Pending {
@@ -131,7 +123,8 @@ export class Pool implements AsyncDisposable {
     return this.#pending.size
   }
 
-  get figures(): PoolFigures {
+  /** Counts: current, and since the start. */
+  get figures() {
     return { connectionsMax: this.#options.connections, inProgress: this.inProgress, seconds: this.#seconds }
   }
 

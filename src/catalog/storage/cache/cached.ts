@@ -30,15 +30,7 @@ const PAGE_READS = 4
 /** The runtime stores a text with one byte for each character unless it has one of these. */
 const TWO_BYTE_CHARACTERS = /[^\0-\xff]/
 
-/** Counts since the start, and the current size of the cache. */
-export type CacheFigures = BoundedCache['figures'] & {
-  /** Resources that were served from memory, alone or in lists. */
-  readonly hits: number
-  /** Resources that were looked for in the database. */
-  readonly misses: number
-  /** Times that the whole cache was cleared, because a commit did not say what it changed. */
-  readonly clears: number
-}
+export type CacheFigures = NonNullable<RepresentationCache['figures']>
 
 interface Entry {
   readonly found: Found
@@ -101,8 +93,11 @@ export class RepresentationCache {
   readonly #versions = new ChangeVersions()
   /** Whether the source tells of changes. Otherwise nothing that is kept would ever be known to be current. */
   #isTold = false
+  /** Resources that were served from memory, alone or in lists. */
   #hits = 0
+  /** Resources that were looked for in the database. */
   #misses = 0
+  /** Times that the whole cache was cleared, because a commit did not say what it changed. */
   #clears = 0
 
   constructor(source: ChangeSource, resources: readonly ShownRows[], { maxBytes, derivedCharacters }: CacheLimits) {
@@ -124,8 +119,8 @@ export class RepresentationCache {
     })
   }
 
-  /** `null` if the cache is switched off. */
-  get figures(): CacheFigures | null {
+  /** Counts since the start, and the current size of the cache; `null` if it is switched off. */
+  get figures() {
     if (this.#source === NOTHING_KNOWN) return null
     return { hits: this.#hits, misses: this.#misses, clears: this.#clears, ...this.#cache.figures }
   }

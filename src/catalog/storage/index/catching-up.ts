@@ -36,12 +36,7 @@ export interface NotedRange {
   readonly last: number
 }
 
-export interface IndexFigures {
-  /** Whether the index has been complete since the database was created or upgraded. */
-  readonly isBuilt: boolean
-  /** Changed rows that the index does not have yet, about. */
-  readonly rowsLeft: number
-}
+export type IndexFigures = CatchingUp['figures']
 
 /** Brings an index up to date, a few rows at a time. */
 export interface IndexSlices {
@@ -72,8 +67,13 @@ export class CatchingUp {
   }
 
   /** As they were when this process last looked. */
-  get figures(): IndexFigures {
-    return { isBuilt: this.#isBuilt, rowsLeft: this.#rowsLeft }
+  get figures() {
+    return {
+      /** Whether the index has been complete since the database was created or upgraded. */
+      isBuilt: this.#isBuilt,
+      /** Changed rows that the index does not have yet, about. */
+      rowsLeft: this.#rowsLeft,
+    }
   }
 
   /**

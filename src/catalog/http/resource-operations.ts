@@ -10,7 +10,7 @@ import { fieldsParameter, withChosen } from './lists/chosen.ts'
 import { type ListKind, ListParameters } from './lists/page.ts'
 import { listResponse } from './lists/response.ts'
 import { type Catalog, type LinesContract, operation } from './operation.ts'
-import { notFound, representationResponse, writtenResponse } from './responses.ts'
+import { invalid, notFound, representationResponse, writtenResponse } from './responses.ts'
 
 /** Time limit, because a resource may be deleted with millions of items. An idle connection is closed sooner. */
 const DELETE_TIMEOUT_SECONDS = 120
@@ -73,12 +73,13 @@ export function resourceOperations<Row extends Values>(
         catalog,
         {
           ...{ name, method: 'get', url, tag, path, query: parameters.schema, body: NO_BODY },
-          queryRules: parameters.rules,
           response: z.array(shape),
           chosen: () => z.array(chosen()),
           absent: referred(path),
         },
         ({ path, query }, scope) => {
+          const misfits = parameters.misfits(path, query)
+          if (misfits.length > 0) return invalid(misfits)
           const selection = parameters.selection(path, query)
           const { shown, show } = withChosen(store, query, selection.query.search)
           return listResponse(shown, selection, scope, show)

@@ -42,7 +42,6 @@ export function pageList<Row extends Values, Value extends Readonly<Record<strin
     path: z.object({}),
     query: parameters.schema,
     body: z.undefined(),
-    queryRules: parameters.rules,
   })
   const shown = ({ json, revision }: Representation): ListedItem<Value> => ({
     value: schema.parse(JSON.parse(json)),
@@ -87,14 +86,15 @@ export function pageList<Row extends Values, Value extends Readonly<Record<strin
       if (!sent.has('sort') && !searchOf(sent.get('q') ?? '')) sent.set('sort', '-id')
       sent.set('limit', String(limit))
       const asked = await read(new Request(`http://localhost/?${sent}`), {}, null)
-      if ('errors' in asked) return { items: [], next: null, total: 0, errors: asked.errors }
+      const errors = 'errors' in asked ? asked.errors : parameters.misfits({}, asked.value.query)
+      if ('errors' in asked || errors.length > 0) return { items: [], next: null, total: 0, errors }
       const { query: list, cursorAt } = parameters.selection({}, asked.value.query)
       const page = await lists.page(list)
       const items = page.isWhole ? page.items.map(shown) : await oneByOne((await lists.ids(list)).ids)
       const total = await lists.count(list, COUNT_MAX)
       if (page.more && page.last) sent.set('cursor', cursorAt(page.last))
       sent.delete('limit')
-      return { items, next: page.more ? String(sent) : null, total, errors: [] }
+      return { items, next: page.more ? String(sent) : null, total, errors }
     },
   }
 }

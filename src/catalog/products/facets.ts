@@ -3,9 +3,8 @@ import { whenThere } from '../../awaitable.ts'
 import { ListParameters } from '../http/lists/page.ts'
 import { type Catalog, operation } from '../http/operation.ts'
 import { jsonResponse } from '../http/responses.ts'
-import { errorAt, fault } from '../http/validation/errors.ts'
+import { fault } from '../http/validation/errors.ts'
 import { valueList } from '../http/validation/fields.ts'
-import type { Parameters } from '../http/validation/request.ts'
 import { type CountFacets, FACET_NAMES } from '../storage/index/facets.ts'
 import { Facets } from './schema.ts'
 import { PRODUCTS, type ProductRow } from './stored.ts'
@@ -17,6 +16,10 @@ const CATEGORIES = 20
 const facetParameters = () => ({
   facets: valueList(z.enum(FACET_NAMES), FACET_NAMES.length).optional().describe('What to count by; all by default'),
   price_bands: valueList(z.number().gt(0), BANDS_MAX)
+    .superRefine((bounds, context) => {
+      const ascend = bounds.every((bound, at) => at === 0 || bound > Number(bounds[at - 1]))
+      if (!ascend) context.addIssue(fault.value('price_bands must ascend'))
+    })
     .optional()
     .describe('The prices between bands, each higher than the one before'),
   category_limit: z
@@ -40,7 +43,6 @@ export function addFacets(catalog: Catalog, countFacets: CountFacets<ProductRow>
       description: 'Counts the products that match by category, price and rating.',
       path: z.object({}),
       query: () => z.object({ ...filters.schema().shape, ...facetParameters() }),
-      queryRules: (_, valid) => (valid ? misfits(valid.query) : []),
       body: z.undefined(),
       response: Facets,
       absent: [],
@@ -54,9 +56,4 @@ export function addFacets(catalog: Catalog, countFacets: CountFacets<ProductRow>
       )
     },
   )
-}
-
-function misfits({ price_bands: bounds }: Parameters) {
-  const ascend = !Array.isArray(bounds) || bounds.every((bound, at) => at === 0 || bound > bounds[at - 1])
-  return ascend ? [] : [errorAt(['query', 'price_bands'], fault.value('price_bands must ascend'))]
 }

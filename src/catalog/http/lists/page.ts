@@ -11,9 +11,9 @@ import {
   typeOf,
 } from '../../storage/query.ts'
 import type { Filter, StoredResource, Values } from '../../storage/resource.ts'
-import { errorAt, fault } from '../validation/errors.ts'
+import { errorAt, fault, type ValidationError } from '../validation/errors.ts'
 import { anyText, notNegative, text, valueList } from '../validation/fields.ts'
-import type { Parameters, QueryRules } from '../validation/request.ts'
+import type { Parameters } from '../validation/request.ts'
 import { fieldsParameter } from './chosen.ts'
 import { cursorOf, placeIn } from './cursor.ts'
 
@@ -22,7 +22,8 @@ const COUNT_MAX = 1_000_000_000
 
 /** The query of a list that is read in pages. `after_id` is in the guide, but not in the interface description. */
 const IN_PAGES = {
-  skip: notNegative().default(0),
+  // Without a default, so that a `skip` of 0 counts as sent.
+  skip: notNegative().optional().openapi({ default: 0 }),
   limit: notNegative().default(100),
   after_id: notNegative().optional(),
 }
@@ -73,7 +74,6 @@ export interface Selection<Row extends Values> {
 /** What lists of one kind of resource, or of those that refer to a given row, can be asked for. */
 export class ListParameters<Row extends Values> {
   readonly schema: () => z.ZodObject
-  readonly rules: QueryRules<Owners, Parameters> | null
   readonly #resource: StoredResource<Row>
   readonly #filters: readonly (readonly [name: string, filter: Filter<Row>])[]
 
@@ -82,8 +82,7 @@ export class ListParameters<Row extends Values> {
     this.#resource = resource
     const isOfAll = owners.length === 0
     this.#filters = Object.entries(resource.filters).filter(([, filter]) => isOfAll || !('isOfAll' in filter))
-    this.schema = lazy(() => z.object(this.#parameters(kind, owners)))
-    this.rules = kind === 'selectable' ? (sent, valid) => this.#misfits(sent, valid) : null
+    this.schema = lazy(() => limited(z.object(this.#parameters(kind, owners))))
   }
 
   #parameters(kind: ListKind, owners: readonly string[]): z.ZodRawShape {
@@ -98,6 +97,22 @@ export class ListParameters<Row extends Values> {
       ...(kind === 'selectable' && { ...filters, sort: sortParameter(resource, owners), ...SELECTED }),
       ...fieldsParameter(resource),
     }
+  }
+
+  /** The parameters that do not fit the others, if each is all right by itself. */
+  misfits(owners: Owners, parameters: Parameters): readonly ValidationError[] {
+    const { skip, cursor, after_id: afterId } = parameters
+    if (typeof cursor === 'string') {
+      if (skip !== undefined || afterId !== undefined)
+        return [errorAt(['query', 'cursor'], fault.value('cursor excludes skip and after_id'))]
+      const { query: list } = this.selection(owners, parameters)
+      return list.from.after ? [] : [errorAt(['query', 'cursor'], fault.value('not a cursor of this list'))]
+    }
+    if (afterId === undefined) return []
+    const { order } = this.#order(parameters, searchIn(parameters))
+    const isByAscendingId = order.by.length === 0 && !order.isDescending
+    if (isByAscendingId) return []
+    return [errorAt(['query', 'after_id'], fault.value('after_id needs the order of ids'))]
   }
 
   /** The list that a request asks for, over the rows that reference all of `owners`. */
@@ -143,25 +158,6 @@ export class ListParameters<Row extends Values> {
     const order = this.#resource.orders[isDescending ? sort.slice(1) : sort]
     return { order: { by: order?.by ?? [], isDescending }, source: order?.source ?? 'rows' }
   }
-
-  #misfits(sent: Parameters, valid: { readonly path: Owners; readonly query: Parameters } | null) {
-    const { limit } = sent
-    if (typeof limit === 'number' && limit > SELECTION_MAX && isSelection(sent))
-      return [errorAt(['query', 'limit'], fault.aboveMaximum(SELECTION_MAX))]
-    if (!valid) return []
-    const { cursor, after_id: afterId } = valid.query
-    if (typeof cursor === 'string') {
-      if ('skip' in sent || 'after_id' in sent)
-        return [errorAt(['query', 'cursor'], fault.value('cursor excludes skip and after_id'))]
-      const { query: list } = this.selection(valid.path, valid.query)
-      return list.from.after ? [] : [errorAt(['query', 'cursor'], fault.value('not a cursor of this list'))]
-    }
-    if (afterId === undefined) return []
-    const { order } = this.#order(valid.query, searchIn(valid.query))
-    const isByAscendingId = order.by.length === 0 && !order.isDescending
-    if (isByAscendingId) return []
-    return [errorAt(['query', 'after_id'], fault.value('after_id needs the order of ids'))]
-  }
 }
 
 /** The ids in a path, by column. */
@@ -169,6 +165,15 @@ type Owners = Readonly<Record<string, number>>
 
 function searchIn({ q }: Parameters): Search | null {
   return typeof q === 'string' ? searchOf(q) : null
+}
+
+/** The schema with the limit of a selection, which counts even if other parameters are wrong. */
+function limited(schema: z.ZodObject): z.ZodObject {
+  return schema.refine(sent => !(Number(sent.limit) > SELECTION_MAX && isSelection(sent)), {
+    ...fault.aboveMaximum(SELECTION_MAX),
+    path: ['limit'],
+    when: () => true,
+  })
 }
 
 function isSelection(parameters: Parameters): boolean {

@@ -13,11 +13,7 @@ import { isList, numbersOf } from './numbers.ts'
 export const BODY_MAX_BYTES = 1_048_576
 
 /** Most clients send the same few queries. The errors of wrong ones may be long. */
-const REMEMBERED = {
-  max: 512,
-  charactersMax: 128,
-  keeps: ({ read }: { readonly read: ReadValue<unknown> }) => 'value' in read,
-}
+const REMEMBERED = { max: 512, charactersMax: 128, keeps: (read: ReadValue<unknown>) => 'value' in read }
 
 /** The schemas of the parts of an operation's request. */
 export interface Inputs<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
@@ -25,19 +21,9 @@ export interface Inputs<Path extends z.ZodObject, Query extends z.ZodObject, Bod
   /** Made when it is needed: with those of all lists, a start would take a fifth longer. */
   readonly query: () => Query
   readonly body: Body
-  readonly queryRules?: QueryRules<z.output<Path>, z.output<Query>> | null
 }
 
-/**
- * Rules of a query that look at several parameters: the errors of those that were sent. `valid` has the parameters if each is
- * all right by itself.
- */
-export type QueryRules<Path, Query> = (
-  sent: Parameters,
-  valid: { readonly path: Path; readonly query: Query } | null,
-) => readonly ValidationError[]
-
-/** The parameters of a query by their names, parsed, but not validated. */
+/** The parameters of a query by their names. */
 export type Parameters = Readonly<Record<string, unknown>>
 
 /** The parts of a valid request. */
@@ -59,9 +45,8 @@ export function requestReader<Path extends z.ZodObject, Query extends z.ZodObjec
 ) {
   const noBody = readFields(inputs.body, undefined, 'body')
   const readPath = pathReader(inputs.path)
-  const query = inputs.query()
-  const readQuery = queryReader(query)
-  const withRules = rulesOf(query, inputs.queryRules)
+  const querySchema = inputs.query()
+  const readQuery = queryReader(querySchema)
   return (
     request: Request,
     pathParameters: Readonly<Record<string, string>>,
@@ -69,11 +54,10 @@ export function requestReader<Path extends z.ZodObject, Query extends z.ZodObjec
     isStrict = false,
   ): Awaitable<ReadValue<RequestInput<Path, Query, Body>>> => {
     const path = readPath(pathParameters)
-    const { url } = request
-    const { sent, read: query } = readQuery(url)
+    const query = readQuery(request.url)
     if (readBody === null) {
       const read = together(path, query, noBody)
-      return sent ? withRules(read, sent, isStrict ? url : null) : read
+      return isStrict ? strictly(read, request.url, querySchema) : read
     }
     return timed('reading the body', readBody).then(bytes => {
       const started = performance.now()
@@ -91,24 +75,13 @@ function together<Path, Query, Body>(path: ReadValue<Path>, query: ReadValue<Que
   return { errors: [path, query, body].flatMap(part => ('errors' in part ? part.errors : [])) }
 }
 
-/** Makes the function that also checks the rules of the query, and that a URL has no unknown parameters. */
-function rulesOf<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>(
-  query: Query,
-  rules: Inputs<Path, Query, Body>['queryRules'],
-) {
-  type Result = ReadValue<RequestInput<Path, Query, Body>>
-  const names = Object.keys(query.shape)
-  const place = ({ loc }: ValidationError) => (loc[0] === 'query' ? names.indexOf(String(loc[1])) : -1)
-  const errorsOf = (read: Result, sent: Parameters): readonly ValidationError[] => {
-    if ('value' in read) return rules?.(sent, read.value) ?? []
-    // In the order of the parameters.
-    return [...read.errors, ...(rules?.(sent, null) ?? [])].sort((one, other) => place(one) - place(other))
-  }
-  return (read: Result, sent: Parameters, strictUrl: string | null): Result => {
-    const wrong = errorsOf(read, sent)
-    const errors = strictUrl === null ? wrong : [...wrong, ...unknownParameters(strictUrl, names)]
-    return errors.length === 0 ? read : { errors }
-  }
+/** With an error for each parameter of the URL that the operation does not have. */
+function strictly<Value>(read: ReadValue<Value>, url: string, { shape }: z.ZodObject): ReadValue<Value> {
+  const sent = new Set(new URLSearchParams(queryOf(url)).keys())
+  const unknown = [...sent]
+    .filter(name => !Object.hasOwn(shape, name))
+    .map(name => errorAt(['query', name], fault.unknown))
+  return unknown.length === 0 ? read : { errors: [...('errors' in read ? read.errors : []), ...unknown] }
 }
 
 /** Makes the function that validates the parameters of a path. An operation without any does not look for them. */
@@ -118,15 +91,12 @@ function pathReader<Schema extends z.ZodObject>(schema: Schema) {
   return (sent: Readonly<Record<string, string>>) => none ?? readFields(schema, pathFields(sent, parsers), 'path')
 }
 
-/** Makes the function that validates the query of a URL, and also returns it as it was sent; `null` if the URL has none. */
+/** Makes the function that validates the query of a URL. */
 function queryReader<Schema extends z.ZodObject>(schema: Schema) {
   const parsers = parsersOf(schema)
   // No parameter is required.
-  const none = { sent: null, read: readFields(schema, {}, 'query') }
-  const read = remembering((query: string) => {
-    const sent = queryFields(query, parsers)
-    return { sent, read: readFields(schema, sent, 'query') }
-  }, REMEMBERED)
+  const none = readFields(schema, {}, 'query')
+  const read = remembering((query: string) => readFields(schema, queryFields(query, parsers), 'query'), REMEMBERED)
   return (url: string) => {
     const start = url.indexOf('?')
     return start === -1 ? none : read(url.slice(start + 1))
@@ -182,11 +152,6 @@ function queryFields(query: string, parsers: Parsers): Record<string, unknown> {
     if (parse) fields[name] = parse(value, fields[name])
   }
   return fields
-}
-
-function unknownParameters(url: string, known: readonly string[]): ValidationError[] {
-  const sent = new Set(new URLSearchParams(queryOf(url)).keys())
-  return [...sent].filter(name => !known.includes(name)).map(name => errorAt(['query', name], fault.unknown))
 }
 
 function readBodyBytes<Schema extends z.ZodType>(

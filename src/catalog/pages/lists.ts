@@ -1,9 +1,9 @@
-import { z } from '@hono/zod-openapi'
+import type { z } from '@hono/zod-openapi'
 import { HttpError } from '../../server/errors.ts'
 import { entityTag, versionOf } from '../http/entity-tag.ts'
 import { ListParameters } from '../http/lists/page.ts'
 import type { ValidationError } from '../http/validation/errors.ts'
-import { requestReader } from '../http/validation/request.ts'
+import { queryReader } from '../http/validation/request.ts'
 import { searchOf } from '../search/search.ts'
 import type { StoredResource, Values } from '../storage/resource.ts'
 import type { Representation, ResourceStore } from '../storage/store.ts'
@@ -38,11 +38,7 @@ export function pageList<Row extends Values, Value extends Readonly<Record<strin
 ) {
   const lists = store.showing(new Set(Object.keys(schema.shape)))
   const parameters = new ListParameters(resource, 'selectable', [])
-  const read = requestReader({
-    path: z.object({}),
-    query: parameters.schema,
-    body: z.undefined(),
-  })
+  const read = queryReader(parameters.schema())
   const shown = ({ json, revision }: Representation): ListedItem<Value> => ({
     value: schema.parse(JSON.parse(json)),
     tag: entityTag(versionOf(json, undefined, revision)),
@@ -85,10 +81,10 @@ export function pageList<Row extends Values, Value extends Readonly<Record<strin
       )
       if (!sent.has('sort') && !searchOf(sent.get('q') ?? '')) sent.set('sort', '-id')
       sent.set('limit', String(limit))
-      const asked = await read(new Request(`http://localhost/?${sent}`), {}, null)
-      const errors = 'errors' in asked ? asked.errors : parameters.misfits({}, asked.value.query)
+      const asked = read(`?${sent}`)
+      const errors = 'errors' in asked ? asked.errors : parameters.misfits({}, asked.value)
       if ('errors' in asked || errors.length > 0) return { items: [], next: null, total: 0, errors }
-      const { query: list, cursorAt } = parameters.selection({}, asked.value.query)
+      const { query: list, cursorAt } = parameters.selection({}, asked.value)
       const page = await lists.page(list)
       const items = page.isWhole ? page.items.map(shown) : await oneByOne((await lists.ids(list)).ids)
       const total = await lists.count(list, COUNT_MAX)

@@ -92,7 +92,7 @@ function pathReader<Schema extends z.ZodObject>(schema: Schema) {
 }
 
 /** Makes the function that validates the query of a URL. */
-function queryReader<Schema extends z.ZodObject>(schema: Schema) {
+export function queryReader<Schema extends z.ZodObject>(schema: Schema) {
   const parsers = parsersOf(schema)
   // No parameter is required.
   const none = readFields(schema, {}, 'query')

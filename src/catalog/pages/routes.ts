@@ -9,32 +9,13 @@ const FILES = ['htmx.js', 'sse.js', 'page.css', 'icon.svg', 'pages.css', 'pages.
 
 /** Every route of the admin page. */
 const ADMIN = [
-  '/admin',
-  '/admin/',
-  '/admin/login',
-  '/admin/logout',
-  '/admin/facets',
-  '/admin/products',
-  '/admin/products/new',
-  '/admin/products/:id',
-  '/admin/products/:id/row',
-  '/admin/categories',
-  '/admin/categories/',
-  '/admin/categories/new',
-  '/admin/categories/:id',
-  '/admin/users',
-  '/admin/users/',
-  '/admin/users/new',
-  '/admin/users/:id',
-  '/admin/reviews',
-  '/admin/reviews/',
-  '/admin/reviews/:id',
-  '/admin/deletions',
-  '/admin/import',
-  '/admin/export/:file',
-  '/admin/activity',
-  '/admin/activity/events',
-]
+  ...['', '/', '/login', '/logout', '/facets', '/deletions', '/import', '/export/:file'],
+  ...['/activity', '/activity/events'],
+  ...['/products', '/products/new', '/products/:id', '/products/:id/row'],
+  ...['/categories', '/categories/', '/categories/new', '/categories/:id'],
+  ...['/users', '/users/', '/users/new', '/users/:id'],
+  ...['/reviews', '/reviews/', '/reviews/:id'],
+].map(path => `/admin${path}`)
 
 /**
  * Adds the start page and, unless it is off, the admin page. The first request for one of them loads them all, so a service

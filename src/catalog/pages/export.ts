@@ -1,3 +1,4 @@
+import { linesOf } from '../../lines.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import { csvLine } from '../bulk/csv.ts'
 import type { BulkResource } from '../bulk/resources.ts'
@@ -24,7 +25,7 @@ export async function exportOf(
     headers: { Accept: NDJSON_TYPE },
   })
   if (!response.ok || !response.body) return response
-  const body = format === 'csv' ? response.body.pipeThrough(csvFrom(names)) : response.body
+  const body = format === 'csv' ? csvOf(response.body, names) : response.body
   return new Response(body, {
     headers: {
       'Content-Type': format === 'csv' ? 'text/csv; charset=utf-8' : NDJSON_TYPE,
@@ -34,19 +35,12 @@ export async function exportOf(
   })
 }
 
-function csvFrom(names: readonly string[]): TransformStream<Uint8Array, Uint8Array> {
-  const decoder = new TextDecoder()
+async function* csvOf(lines: AsyncIterable<Uint8Array>, names: readonly string[]): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder()
-  let rest = ''
-  return new TransformStream({
-    start: controller => controller.enqueue(encoder.encode(csvLine(names))),
-    transform: (chunk, controller) => {
-      const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
-      rest = lines.pop() ?? ''
-      const text = lines.map(line => csvLine(valuesIn(line, names))).join('')
-      if (text !== '') controller.enqueue(encoder.encode(text))
-    },
-  })
+  yield encoder.encode(csvLine(names))
+  for await (const some of linesOf(lines)) {
+    yield encoder.encode(some.map(line => csvLine(valuesIn(line, names))).join(''))
+  }
 }
 
 function valuesIn(line: string, names: readonly string[]): Value[] {

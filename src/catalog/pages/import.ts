@@ -2,6 +2,7 @@ import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getLogger } from '@logtape/logtape'
+import { linesOf } from '../../lines.ts'
 import { errorMessage } from '../../program/error-message.ts'
 import { OperatorError } from '../../program/operator-error.ts'
 import { RequestBodies } from '../../server/request-bodies.ts'
@@ -143,13 +144,10 @@ function store(
 
 async function* rowsIn(file: FileHandle, bad: readonly BadLine[], signal: AbortSignal): AsyncGenerator<CheckedRows> {
   if (bad.length > 0) yield { rows: [], numbers: [], bad }
-  let rest = ''
-  for await (const text of file.createReadStream({ start: 0, encoding: 'utf8', autoClose: false })) {
-    const lines = (rest + text).split('\n')
-    rest = lines.pop() ?? ''
+  for await (const lines of linesOf(file.createReadStream({ start: 0, autoClose: false }))) {
     signal.throwIfAborted()
     const read: [number: number, row: NewRow][] = lines.map(line => JSON.parse(line))
-    if (read.length > 0) yield { rows: read.map(([, row]) => row), numbers: read.map(([number]) => number), bad: [] }
+    yield { rows: read.map(([, row]) => row), numbers: read.map(([number]) => number), bad: [] }
   }
 }
 

@@ -1,5 +1,6 @@
+import { linesOf } from '../../lines.ts'
 import type { Row, RowBatches, Table, TableColumnType, TableWriter } from '../table.ts'
-import { lineOf, linesOf, rowOf } from './copy-text.ts'
+import { lineOf, rowOf } from './copy-text.ts'
 import type { Query, RawConnection } from './pool.ts'
 
 /** Lock timeout: if another program locks the tables for longer, the work fails instead of hanging. */

@@ -41,21 +41,6 @@ export function rowOf(line: string, convert: readonly (((text: string) => number
   return row
 }
 
-/** Splits UTF-8 chunks, which may end anywhere, into lines without their line feeds. */
-export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[]> {
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-  // Joined only when the line is complete, because a long one arrives in many chunks.
-  let pieces: string[] = []
-  for await (const chunk of chunks) {
-    const [first = '', ...others] = decoder.decode(chunk, { stream: true }).split('\n')
-    pieces.push(first)
-    const last = others.pop()
-    if (last === undefined) continue
-    yield [pieces.join(''), ...others]
-    pieces = [last]
-  }
-}
-
 function escaped(text: string): string {
   return SPECIAL.test(text) ? text.replace(/[\\\t\n\r\b\f\v]/g, character => ESCAPED[character] ?? character) : text
 }

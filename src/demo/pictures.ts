@@ -56,19 +56,7 @@ function drawing(shape: string, color: string): string {
 }
 
 function shadeOf(shade: string, color: string): string {
-  if (shade === 'b') return mixed(color, 255, 0.35)
-  if (shade === 'c') return mixed(color, 0, 0.32)
+  if (shade === 'b') return `color-mix(in srgb,${color},#fff 35%)`
+  if (shade === 'c') return `color-mix(in srgb,${color},#000 32%)`
   return FIXED_SHADES[shade] ?? color
-}
-
-/** The color, mixed with that much white (255) or black (0). */
-function mixed(color: string, other: number, share: number): string {
-  const parts = [1, 3, 5].map(start => Number.parseInt(color.slice(start, start + 2), 16))
-  return `#${parts
-    .map(part =>
-      Math.round(part + (other - part) * share)
-        .toString(16)
-        .padStart(2, '0'),
-    )
-    .join('')}`
 }

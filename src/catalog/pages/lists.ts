@@ -2,6 +2,7 @@ import type { z } from '@hono/zod-openapi'
 import { HttpError } from '../../server/errors.ts'
 import { entityTag, versionOf } from '../http/entity-tag.ts'
 import { ListParameters } from '../http/lists/page.ts'
+import { piecesById } from '../http/lists/response.ts'
 import type { ValidationError } from '../http/validation/errors.ts'
 import { queryReader } from '../http/validation/request.ts'
 import { searchOf } from '../search/search.ts'
@@ -47,11 +48,7 @@ export function pageList<Row extends Values, Value extends Readonly<Record<strin
   /** Texts may be too long to be held at once. */
   const oneByOne = async (ids: readonly number[]): Promise<ListedItem<Value>[]> => {
     const items: ListedItem<Value>[] = []
-    for (let rest = ids; rest.length > 0; ) {
-      const { found, count } = await lists.read(rest)
-      items.push(...found.map(shown))
-      rest = rest.slice(count)
-    }
+    for await (const found of piecesById(lists, ids)) items.push(...found.map(shown))
     return items
   }
 

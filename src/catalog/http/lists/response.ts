@@ -139,11 +139,11 @@ async function* pieces<Row extends Values>(
   }
 }
 
-/** The items of a list whose ids are known, of which the first have been read. */
-async function* piecesById<Row extends Values>(
+/** The items of a list whose ids are known, after the first ones if these have been read. */
+export async function* piecesById<Row extends Values>(
   lists: Lists<Row>,
   ids: readonly number[],
-  first: readonly Representation[],
+  first: readonly Representation[] = [],
 ): AsyncGenerator<readonly Representation[]> {
   if (first.length > 0) yield first
   for (let rest = ids; rest.length > 0; ) {

@@ -67,7 +67,7 @@ class CsvReader {
     this.#resource = resource
     this.#ignored = ignored
     const header = /[^\r\n]+/.exec(new TextDecoder().decode(start))?.[0] ?? ''
-    this.#delimiter = delimiterIn(header, resource.fields)
+    this.#delimiter = delimiterIn(header, Object.keys(resource.line.shape))
     const options: Options = {
       bom: true,
       delimiter: this.#delimiter,
@@ -147,7 +147,8 @@ class CsvReader {
   #readNames(record: readonly string[]): ReadonlyMap<string, number> {
     const names = record.map(name => name.trim().toLowerCase())
     if (names.length > COLUMNS_MAX) throw new OperatorError(`the first line names more than ${COLUMNS_MAX} columns`)
-    const { fields, line } = this.#resource
+    const { line } = this.#resource
+    const fields = Object.keys(line.shape)
     const twice = names.find((name, place) => names.indexOf(name) !== place)
     if (twice !== undefined) throw new OperatorError(`two columns have the name ${JSON.stringify(twice)}`)
     const issues = line.safeParse(Object.fromEntries(names.map(name => [name, '']))).error?.issues ?? []

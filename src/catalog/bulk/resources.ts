@@ -54,32 +54,26 @@ function passwordHash() {
   )
 }
 
-/** Converts between the lines of a file and rows. */
+/** How the lines of a file become rows. */
 export interface BulkResource {
   readonly stored: StoredRows
   /** Validates a line like a request body, and describes it. */
-  readonly line: z.ZodType<NewRow>
-  /** The fields of a line. */
-  readonly fields: readonly string[]
+  readonly line: z.ZodObject & z.ZodType<NewRow>
 }
 
-export const CATEGORY_LINES = bulkResource(
-  CATEGORIES,
-  z.object({ ...CategoryCreate.shape, ...given }).openapi('CategoryLine'),
-)
-export const PRODUCT_LINES = bulkResource(
-  PRODUCTS,
-  z.object({ ...ProductCreate.shape, ...given, ...placed }).openapi('ProductLine'),
-)
-export const USER_LINES = bulkResource(USERS, UserLine)
-export const REVIEW_LINES = bulkResource(REVIEWS, z.object({ ...ReviewCreate.shape, ...given }).openapi('ReviewLine'))
+export const CATEGORY_LINES: BulkResource = {
+  stored: CATEGORIES,
+  line: z.object({ ...CategoryCreate.shape, ...given }).openapi('CategoryLine'),
+}
+export const PRODUCT_LINES: BulkResource = {
+  stored: PRODUCTS,
+  line: z.object({ ...ProductCreate.shape, ...given, ...placed }).openapi('ProductLine'),
+}
+export const USER_LINES: BulkResource = { stored: USERS, line: UserLine }
+export const REVIEW_LINES: BulkResource = {
+  stored: REVIEWS,
+  line: z.object({ ...ReviewCreate.shape, ...given }).openapi('ReviewLine'),
+}
 
 /** Each one comes after those that it references. */
 export const BULK_RESOURCES: readonly BulkResource[] = [CATEGORY_LINES, PRODUCT_LINES, USER_LINES, REVIEW_LINES]
-
-function bulkResource<Shape extends z.ZodRawShape>(
-  stored: StoredRows,
-  line: z.ZodType<NewRow> & z.ZodObject<Shape>,
-): BulkResource {
-  return { stored, line, fields: Object.keys(line.shape) }
-}

@@ -11,8 +11,6 @@ import { LISTS } from './managed.ts'
 import type { OwnOperations } from './own-operations.ts'
 import { price } from './tables.tsx'
 
-const EVENTS_ROUTE = '/events'
-
 /** Each read of the feed waits this long for the next event. Then the key is looked up again. */
 const WAIT_SECONDS = 10
 
@@ -31,8 +29,7 @@ const NEXT = /<([^>]*)>; rel="next"/
 /** Adds the page that shows changes as they happen, until the service stops. */
 export function addActivity(app: App, { own, framed }: PageParts, login: Login | null, stopping: AbortSignal): void {
   app.get('/admin/activity', async context => {
-    const feed = await own.call(context.env, { method: 'GET', route: EVENTS_ROUTE, headers: { Accept: NDJSON_TYPE } })
-    return framed(context, activityPage(nextOf(feed)))
+    return framed(context, activityPage(nextOf(await poll(own, context.env, ''))))
   })
   app.get('/admin/activity/events', ({ env }) =>
     eventStream(env, signal => changes(own, env, login, AbortSignal.any([signal, stopping]))),
@@ -50,12 +47,7 @@ async function* changes(
     visit.request.headers.get('Last-Event-ID') ?? new URLSearchParams(queryOf(visit.request.url)).get('since')
   for (let query = last === null ? '' : `?${new URLSearchParams({ since: last })}`; !signal.aborted; ) {
     if (login && (await login.keyOf(visit.request.headers)) === null) return
-    const response = await own.call(visit, {
-      method: 'GET',
-      route: EVENTS_ROUTE,
-      query,
-      headers: { Accept: NDJSON_TYPE },
-    })
+    const response = await poll(own, visit, query)
     if (!response.ok) return
     const text = await response.text()
     for (const line of text.split('\n')) {
@@ -66,6 +58,10 @@ async function* changes(
     next.set('wait', String(WAIT_SECONDS))
     query = `?${next}`
   }
+}
+
+function poll(own: OwnOperations, visit: RequestScope, query: string): Promise<Response> {
+  return own.call(visit, { method: 'GET', route: '/events', query, headers: { Accept: NDJSON_TYPE } })
 }
 
 function nextOf({ headers }: Response): URLSearchParams {

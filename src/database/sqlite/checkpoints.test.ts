@@ -2,7 +2,6 @@ import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, spyOn, test } from 'bun:test'
 import { existsSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate, setTimeout } from 'node:timers/promises'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { countTurns } from '../../../test/harness/turns.ts'
 import { until } from '../../../test/harness/until.ts'
@@ -107,31 +106,6 @@ test('a thread that copies the log does not close the file if it was replaced me
   // Its log would go into the other file.
   expect(closed).not.toHaveBeenCalled()
   renameSync(away, shop.file)
-})
-
-test('a write waits for a copy of the log on a slow disk longer than for another program', async () => {
-  await using shop = await openShop()
-  const insert = shop.database.prepare(INSERT)
-  const copied = Promise.withResolvers<void>()
-  using other = new Database(shop.file)
-  using _ = spyOn(Thread.prototype, 'all').mockImplementation(async sql => {
-    if (!sql.includes('RESTART')) return [{ busy: 0, log: 1, checkpointed: 1 }]
-    other.run('BEGIN IMMEDIATE')
-    await copied.promise
-    other.run('ROLLBACK')
-    return [{ busy: 0, log: 1, checkpointed: 1 }]
-  })
-  const insertMany = shop.database.prepare<[number]>(INSERT_MANY)
-  while (!other.inTransaction) await shop.database.write(() => insertMany.run(2))
-  const written = shop.database.write(() => insert.run().changes)
-  await setImmediate()
-  await setImmediate()
-  const now = performance.now.bind(performance)
-  using __ = spyOn(performance, 'now').mockImplementation(() => now() + 15_000)
-  // It tries again each millisecond.
-  await setTimeout(20)
-  copied.resolve()
-  expect(await written).toBe(1)
 })
 
 test('the log of many commits begins again and again', async () => {

@@ -92,13 +92,15 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#condition = new FileCondition(connection, path, () => this.#isLogLost())
     this.history = new SqliteHistory(this)
     this.#checkpoints = new Checkpoints(path, this.#commits, this.#condition)
-    const isCopyingLog = () => this.#checkpoints.copying !== null
-    this.#sync = new LogSync(connection, this.#commits, this.#record, isCopyingLog, error =>
-      this.#condition.afterSync(error),
+    this.#sync = new LogSync(
+      connection,
+      this.#commits,
+      this.#record,
+      () => this.#checkpoints.copying !== null,
+      error => this.#condition.afterSync(error),
     )
     this.#logSize = new LogSize(connection)
     this.#writes = new GroupCommit(connection, this.#condition, this.#sync, {
-      isCopyingLog,
       beforeTransaction: () => {
         this.#endSnapshot()
         const wasRead = this.#wasRead
@@ -261,8 +263,6 @@ export class SqliteDatabase implements AsyncDisposable {
     work: (transaction: SqliteBulkTransaction) => Promise<Result>,
   ): Promise<Result> {
     const inTransaction = async () => {
-      // It takes the write lock, too.
-      await this.#checkpoints.copying
       this.#condition.mustBeSound()
       // Closing it rolls back what is not committed.
       using own = connectAgain(this.#path)

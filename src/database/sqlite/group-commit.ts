@@ -14,7 +14,7 @@ import type { LogSync } from './log-sync.ts'
 export const WRITE_WAIT_MAX_MS = 10_000
 export const WRITE_RETRY_MS = 1
 
-/** The longest wait of a write for this process itself: for a long transaction, which is looked at this often, or a copy of the log. */
+/** The longest wait of a write for a long transaction of this process, and how often that is looked at. */
 const LONG_WAIT_MAX_MS = 30_000
 const LOOK_INTERVAL_MS = 1_000
 /** The longest wait of a long transaction for others: its request is closed after two minutes. */
@@ -53,8 +53,6 @@ interface WaitingWrite {
 
 /** Lets reads on the same connection make way for a group of writes. */
 interface GroupEvents {
-  /** Whether a thread of this process copies the log, which takes the write lock, too. */
-  readonly isCopyingLog: () => boolean
   /**
    * Called before a group begins its transaction, because a connection has only one at a time. Returns whether there were reads
    * since the last group.
@@ -287,8 +285,7 @@ export class GroupCommit {
       return true
     } catch (error) {
       this.#busySince ??= performance.now()
-      const maxMs = this.#events.isCopyingLog() ? LONG_WAIT_MAX_MS : WRITE_WAIT_MAX_MS
-      if (isBusy(error) && performance.now() - this.#busySince < maxMs) {
+      if (isBusy(error) && performance.now() - this.#busySince < WRITE_WAIT_MAX_MS) {
         this.#schedule(WRITE_RETRY_MS)
         return false
       }

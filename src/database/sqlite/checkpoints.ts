@@ -1,6 +1,8 @@
 import type { Commits } from './commits.ts'
 import type { FileCondition } from './condition.ts'
 import { LOG_MAX_BYTES, READ_BUSY_MS } from './connection.ts'
+import { isFailedSync } from './failure.ts'
+import type { LogSync } from './log-sync.ts'
 import { Thread } from './thread.ts'
 
 /**
@@ -34,14 +36,16 @@ export class Checkpoints {
   readonly #path: string
   readonly #commits: Commits
   readonly #condition: FileCondition
+  readonly #sync: LogSync
   #thread: Thread | null = null
   #copying: Promise<void> | null = null
   #pausesUntil = 0
 
-  constructor(path: string, commits: Commits, condition: FileCondition) {
+  constructor(path: string, commits: Commits, condition: FileCondition, sync: LogSync) {
     this.#path = path
     this.#commits = commits
     this.#condition = condition
+    this.#sync = sync
   }
 
   /** Resolves when the log has been copied; `null` while that is not done. */
@@ -67,7 +71,10 @@ export class Checkpoints {
     this.#copying = null
   }
 
-  /** An error concerns no write: the commits are in the log. */
+  /**
+   * An error concerns no write: the commits are in the log. But if the disk could not store pages, SQLite would not copy them
+   * again, and begin a new log without them. Only a start copies all.
+   */
   async #copiesAll(last: 'RESTART' | 'TRUNCATE'): Promise<boolean> {
     try {
       this.#thread ??= new Thread(this.#path, COPYING)
@@ -79,7 +86,8 @@ export class Checkpoints {
       const { busy } = await this.#run(this.#thread, last)
       return busy === 0
     } catch (error) {
-      this.#condition.afterRead(error)
+      if (isFailedSync(error)) this.#sync.failed(error)
+      else this.#condition.afterRead(error)
       await this.#end()
       return false
     }

@@ -91,7 +91,6 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#record = new LogRecord(path)
     this.#condition = new FileCondition(connection, path, () => this.#isLogLost())
     this.history = new SqliteHistory(this)
-    this.#checkpoints = new Checkpoints(path, this.#commits, this.#condition)
     this.#sync = new LogSync(
       connection,
       this.#commits,
@@ -99,6 +98,7 @@ export class SqliteDatabase implements AsyncDisposable {
       () => this.#checkpoints.copying !== null,
       error => this.#condition.afterSync(error),
     )
+    this.#checkpoints = new Checkpoints(path, this.#commits, this.#condition, this.#sync)
     this.#logSize = new LogSize(connection)
     this.#writes = new GroupCommit(connection, this.#condition, this.#sync, {
       beforeTransaction: () => {

@@ -22,6 +22,11 @@ export function isBusy(error: unknown): boolean {
   return error instanceof SQLiteError && (error.code ?? '').startsWith('SQLITE_BUSY')
 }
 
+/** Whether the disk could not store what SQLite had written. */
+export function isFailedSync(error: unknown): boolean {
+  return error instanceof SQLiteError && error.code === 'SQLITE_IOERR_FSYNC'
+}
+
 /** Says why a row was refused because of what is in it; `null` for all other errors. */
 export function reasonOfRefusedRow(error: unknown): string | null {
   if (!(error instanceof SQLiteError && error.code?.startsWith('SQLITE_CONSTRAINT'))) return null

@@ -4,6 +4,7 @@ import {
   chmodSync,
   chownSync,
   closeSync,
+  copyFileSync,
   existsSync,
   openSync,
   readdirSync,
@@ -141,6 +142,58 @@ test.skipIf(!CAN_TRACE)(
     const meanwhile = calls.slice(start, end).filter(call => threadOf(call) === main)
     expect(meanwhile.filter(call => call.includes('"HTTP/1.1'))).not.toEqual([])
     expect(meanwhile.filter(call => call.includes('fdatasync('))).toEqual([])
+  },
+)
+
+test.skipIf(!CAN_TRACE)(
+  'if the disk cannot store what was copied from the log, no write is acknowledged from then on, and a start copies all again',
+  async () => {
+    for (const sync of ['fsync']) {
+      using folder = temporaryFolder()
+      const file = join(folder.path, 'shop.db')
+      const before = join(folder.path, 'before.db')
+      {
+        await using _ = await startService(`sqlite:${file}`, { flags: FLAGS })
+      }
+      copyFileSync(file, before)
+      let stored = 0
+      {
+        await using service = await startService(`sqlite:${file}`, {
+          flags: FLAGS,
+          // The first sync of each thread, but none of the log.
+          through: [
+            'strace',
+            '-D',
+            '-f',
+            '-qq',
+            '-o',
+            '/dev/null',
+            '-P',
+            file,
+            '-e',
+            `inject=${sync}:error=EIO:when=1`,
+          ],
+        })
+        const api = client(() => service.address)
+        const created = () => api.post('/products/', { ...sample.product, description: 'x'.repeat(100_000) })
+        let statuses: number[] = []
+        for (; !statuses.includes(503) && stored < 1_000; stored += statuses.filter(status => status === 200).length) {
+          statuses = (await Promise.all(Array.from({ length: 10 }, created))).map(({ status }) => status)
+        }
+        expect((await created()).status).toBe(503)
+        expect((await api.get('/readyz')).status).toBe(503)
+        expect((await api.get('/products/1')).status).toBe(200)
+        expect(await service.stop()).toBeNull()
+        expect(service.errors()).toMatch(/could not store.*start again/)
+      }
+      // As if the disk had stored none of it.
+      copyFileSync(before, file)
+      await using service = await startService(`sqlite:${file}`, { flags: FLAGS })
+      const api = client(() => service.address)
+      expect(stored).toBeGreaterThan(0)
+      expect((await listOf(api, '/products/?limit=10000')).length).toBeGreaterThanOrEqual(stored)
+      await api.create('/products/', sample.product)
+    }
   },
 )
 

@@ -118,7 +118,7 @@ export class LogSync {
     try {
       fdatasyncSync(this.#file)
     } catch (error) {
-      throw this.#fail(error)
+      throw this.failed(error)
     }
     this.#synced(position)
     const durationMs = performance.now() - started
@@ -129,6 +129,14 @@ export class LogSync {
 
   #count(durationMs: number): void {
     this.#averageMs += WEIGHT * (Math.min(durationMs, COUNTED_MAX_MS) - this.#averageMs)
+  }
+
+  /** The disk has lost commits. Tells other processes, and returns the error for the callers. */
+  failed(error: unknown): Error {
+    const { position } = this.#commits
+    if (position) this.#record.lost(position)
+    this.#failure ??= this.#failureOf(error)
+    return this.#failure
   }
 
   /** Waits for syncs in progress. Close the connection first, which may still write. */
@@ -153,7 +161,7 @@ export class LogSync {
       this.seconds.observe(durationMs / 1_000)
       // A sync that blocks takes no longer. If this did not count, a few slow syncs would keep a fast disk's commits here for long.
       if (durationMs < this.#averageMs) this.#count(durationMs)
-      const failure = error ? this.#fail(error) : this.#failure
+      const failure = error ? this.failed(error) : this.#failure
       if (!failure) this.#synced(position)
       for (const { durable, failed } of waiting) {
         if (failure) failed(failure)
@@ -168,12 +176,5 @@ export class LogSync {
     if (position === null || isWithin(position, this.#durable)) return
     this.#durable = position
     this.#record.synced(position)
-  }
-
-  #fail(error: unknown): Error {
-    const { position } = this.#commits
-    if (position) this.#record.lost(position)
-    this.#failure ??= this.#failureOf(error)
-    return this.#failure
   }
 }

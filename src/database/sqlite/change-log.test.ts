@@ -164,6 +164,7 @@ test('a commit of another program right after one of this process is told', asyn
   const change = { table: 'categories', id: 1, before: null, after: {} }
   using _ = spyOn(Checkpoints.prototype, 'committed').mockImplementationOnce(() => {
     other.run('PRAGMA user_version = 7')
+    return null
   })
   await database.write(changes => changes.push(change))
   database.current(() => {})

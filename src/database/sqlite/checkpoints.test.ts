@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, spyOn, test } from 'bun:test'
 import { existsSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { countTurns } from '../../../test/harness/turns.ts'
 import { until } from '../../../test/harness/until.ts'
@@ -17,6 +18,9 @@ const MIB = 1_048_576
 
 /** The event loop would not turn while it copies the log itself. */
 const TURNS_MIN = 10
+
+/** A write that waits for another program asks for the lock several times within this. */
+const POLLED_MS = 10
 
 const ITEMS = {
   part: 'items',
@@ -108,6 +112,51 @@ test('a thread that copies the log does not close the file if it was replaced me
   renameSync(away, shop.file)
 })
 
+test('what is committed during a copy is copied while writes go on, too, before they wait for the rest', async () => {
+  await using shop = await openShop()
+  const insert = shop.database.prepare<[number]>(INSERT_MANY)
+  const meanwhile = [24, 12, 1]
+  using steps = watchSteps(shop, () => insert.run(meanwhile.shift() ?? 0))
+  while (!steps.haveBegun()) await shop.database.write(() => insert.run(2))
+  await until(() => steps.all.includes('RESTART'))
+  expect(steps.all).toEqual(['PASSIVE', 'PASSIVE', 'PASSIVE', 'RESTART'])
+})
+
+test('if more is committed during a copy than during the one before, writes wait for the rest', async () => {
+  await using shop = await openShop()
+  const insert = shop.database.prepare<[number]>(INSERT_MANY)
+  const meanwhile = [12, 24]
+  using steps = watchSteps(shop, () => insert.run(meanwhile.shift() ?? 0))
+  while (!steps.haveBegun()) await shop.database.write(() => insert.run(2))
+  await until(() => steps.all.includes('RESTART'))
+  expect(steps.all).toEqual(['PASSIVE', 'PASSIVE', 'RESTART'])
+})
+
+test('writes wait for the rest of a copy for longer than for another program', async () => {
+  await using shop = await openShop()
+  const insert = shop.database.prepare<[number]>(INSERT_MANY)
+  let write: Promise<unknown> | null = null
+  using steps = watchSteps(
+    shop,
+    () => {},
+    async () => {
+      // As if the disk still stored the rest.
+      using slow = new Database(shop.file)
+      slow.run('BEGIN IMMEDIATE')
+      write ??= shop.database.write(() => insert.run(1))
+      await wait(POLLED_MS)
+      const late = performance.now() + 15_000
+      using _ = spyOn(performance, 'now').mockReturnValue(late)
+      await wait(POLLED_MS)
+      slow.run('COMMIT')
+    },
+  )
+  while (!steps.haveBegun()) await shop.database.write(() => insert.run(2))
+  await until(() => write !== null)
+  await write
+  expect(steps.all).toEqual(['PASSIVE', 'RESTART'])
+})
+
 test('the log of many commits begins again and again', async () => {
   await using shop = await openShop()
   const insert = shop.database.prepare<[number]>(INSERT_MANY)
@@ -121,6 +170,27 @@ function store(database: SqliteDatabase, rows: number): Promise<void> {
   return database.bulk('writing', async transaction => {
     transaction.prepare<[number]>(INSERT_MANY).run(rows)
   })
+}
+
+/** Notes each step of the copies. Writes with `meanwhile` during each that writes do not wait for; `last` runs before the others end. */
+function watchSteps(shop: Shop, meanwhile: () => unknown, last = async () => {}) {
+  const { all } = Thread.prototype
+  const steps: string[] = []
+  let haveBegun = false
+  const spy = spyOn(Thread.prototype, 'all').mockImplementation(async function (this: Thread, sql, parameters) {
+    haveBegun = true
+    const step = /checkpoint\((?<mode>\w+)\)/.exec(sql)?.groups?.mode
+    if (step === undefined) return all.call(this, sql, parameters)
+    // Otherwise the log would begin again with the next write.
+    using reader = new Database(shop.file)
+    reader.run('BEGIN')
+    if (step === 'PASSIVE') reader.run('SELECT count(*) FROM items')
+    const rows = await all.call(this, sql, parameters)
+    steps.push(step)
+    await (step === 'PASSIVE' ? shop.database.write(meanwhile) : last())
+    return rows
+  })
+  return { all: steps, haveBegun: () => haveBegun, [Symbol.dispose]: () => spy.mockRestore() }
 }
 
 interface Shop extends AsyncDisposable {

@@ -13,13 +13,16 @@ const FRAMES = 4_000
 /** A log with more frames is truncated, because it would stay as long. Truncating each one would make the next commits slower. */
 const FRAMES_KEPT = LOG_MAX_BYTES / 4_096
 
-/** Writes wait while this many frames are copied, at most. More are left if somebody reads an older state for long. */
+/** Writes wait while this many frames are copied, at most, unless more and more are committed meanwhile. */
 const REST_MAX = 1_000
-/** Then the next try is after this many milliseconds. */
+/** If somebody reads an older state for long, more are left. Then the next try is after this many milliseconds. */
 const PAUSE_MS = 1_000
 
 /** It waits for the reads of an event-loop turn, but not for long ones. */
 const COPYING = { mode: { readwrite: true }, pragmas: [`busy_timeout = ${READ_BUSY_MS}`] } as const
+
+/** Runs `work` while no write of this process is in a transaction. */
+type Alone = <Result>(work: () => Promise<Result>) => Promise<Result>
 
 /** The answer of SQLite: whether it could not copy all, and the numbers of frames in the log and, of those, in the file. */
 interface Copied {
@@ -37,15 +40,17 @@ export class Checkpoints {
   readonly #commits: Commits
   readonly #condition: FileCondition
   readonly #sync: LogSync
+  readonly #alone: Alone
   #thread: Thread | null = null
   #copying: Promise<void> | null = null
   #pausesUntil = 0
 
-  constructor(path: string, commits: Commits, condition: FileCondition, sync: LogSync) {
+  constructor(path: string, commits: Commits, condition: FileCondition, sync: LogSync, alone: Alone) {
     this.#path = path
     this.#commits = commits
     this.#condition = condition
     this.#sync = sync
+    this.#alone = alone
   }
 
   /** Resolves when the log has been copied; `null` while that is not done. */
@@ -53,11 +58,11 @@ export class Checkpoints {
     return this.#copying
   }
 
-  /** Call it after each commit, outside of transactions. */
-  committed(): void {
-    const { frames } = this.#commits
-    if (frames < FRAMES || this.#copying || performance.now() < this.#pausesUntil) return
-    this.#copying = this.#copy(frames > FRAMES_KEPT ? 'TRUNCATE' : 'RESTART')
+  /** Call it after each commit, outside of transactions. Returns the copy that it begins. */
+  committed(alone = this.#alone): Promise<void> | null {
+    if (this.#commits.frames < FRAMES || this.#copying || performance.now() < this.#pausesUntil) return null
+    this.#copying = this.#copy(alone)
+    return this.#copying
   }
 
   /** Waits for the thread, and ends it. */
@@ -66,8 +71,8 @@ export class Checkpoints {
     await this.#end()
   }
 
-  async #copy(last: 'RESTART' | 'TRUNCATE'): Promise<void> {
-    if (!(await this.#copiesAll(last))) this.#pausesUntil = performance.now() + PAUSE_MS
+  async #copy(alone: Alone): Promise<void> {
+    if (!(await this.#copiesAll(alone))) this.#pausesUntil = performance.now() + PAUSE_MS
     this.#copying = null
   }
 
@@ -75,15 +80,26 @@ export class Checkpoints {
    * An error concerns no write: the commits are in the log. But if the disk could not store pages, SQLite would not copy them
    * again, and begin a new log without them. Only a start copies all.
    */
-  async #copiesAll(last: 'RESTART' | 'TRUNCATE'): Promise<boolean> {
+  async #copiesAll(alone: Alone): Promise<boolean> {
     try {
-      this.#thread ??= new Thread(this.#path, COPYING)
+      const thread = this.#thread ?? new Thread(this.#path, COPYING)
+      this.#thread = thread
       // This opens the files, which may not be those of this database any more.
-      await this.#thread.all('SELECT count(*) FROM sqlite_schema')
-      const { log, checkpointed } = await this.#run(this.#thread, 'PASSIVE')
-      if (log - checkpointed > REST_MAX) return false
+      await thread.all('SELECT count(*) FROM sqlite_schema')
+      let meanwhile = Number.POSITIVE_INFINITY
+      for (let before = meanwhile; meanwhile > REST_MAX; before = meanwhile) {
+        const { busy, log, checkpointed } = await this.#run(thread, 'PASSIVE')
+        // Another process copies it, or somebody reads an older state.
+        if (busy === 1 || log - checkpointed > REST_MAX) return false
+        // SQLite does this only if nobody has committed meanwhile. Otherwise it would do it below, with the write lock.
+        await this.#sync.copied()
+        meanwhile = this.#commits.frames - log
+        // The disk stores no faster than others write, so they have to wait for it.
+        if (meanwhile >= before) break
+      }
       // With the write lock, it copies the rest and what was committed meanwhile. Then the next commit begins the log again.
-      const { busy } = await this.#run(this.#thread, last)
+      const last = this.#commits.frames > FRAMES_KEPT ? 'TRUNCATE' : 'RESTART'
+      const { busy } = await alone(() => this.#run(thread, last))
       return busy === 0
     } catch (error) {
       if (isFailedSync(error)) this.#sync.failed(error)

@@ -144,8 +144,8 @@ export function withPlus(sql: string): string {
   return sql.replaceAll('?', '+?')
 }
 
-/** The path of the write-ahead log, or of the file that connections share, as SQLite opened it. */
-export function companionFile(connection: Database, ending: '-wal' | '-shm'): string {
+/** The path of the write-ahead log, of the file that connections share, or of the database file, as SQLite opened it. */
+export function companionFile(connection: Database, ending: '-wal' | '-shm' | ''): string {
   const main = connection.query<{ file: string }, []>("SELECT file FROM pragma_database_list WHERE name = 'main'").get()
   return `${main?.file}${ending}`
 }

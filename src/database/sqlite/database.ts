@@ -98,7 +98,9 @@ export class SqliteDatabase implements AsyncDisposable {
       () => this.#checkpoints.copying !== null,
       error => this.#condition.afterSync(error),
     )
-    this.#checkpoints = new Checkpoints(path, this.#commits, this.#condition, this.#sync)
+    this.#checkpoints = new Checkpoints(path, this.#commits, this.#condition, this.#sync, work =>
+      this.#writes.beside(work),
+    )
     this.#logSize = new LogSize(connection)
     this.#writes = new GroupCommit(connection, this.#condition, this.#sync, {
       beforeTransaction: () => {
@@ -285,9 +287,8 @@ export class SqliteDatabase implements AsyncDisposable {
       own.run('COMMIT')
       // The log may have been removed during the commit, or another process may have found that the disk lost a part of it.
       this.#condition.mustBeSound()
-      this.#checkpoints.committed()
-      // The writes that wait would make the log longer.
-      await this.#checkpoints.copying
+      // The writes that wait would make the log longer. They wait for a copy that has begun before, too.
+      await this.#checkpoints.committed(work => work())
       return result
     }
     try {

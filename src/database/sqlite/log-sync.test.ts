@@ -148,7 +148,7 @@ test.skipIf(!CAN_TRACE)(
 test.skipIf(!CAN_TRACE)(
   'if the disk cannot store what was copied from the log, no write is acknowledged from then on, and a start copies all again',
   async () => {
-    for (const sync of ['fsync']) {
+    for (const sync of ['fdatasync', 'fsync']) {
       using folder = temporaryFolder()
       const file = join(folder.path, 'shop.db')
       const before = join(folder.path, 'before.db')

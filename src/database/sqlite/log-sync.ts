@@ -34,6 +34,7 @@ export class LogSync {
   /** The durations of all syncs. */
   readonly seconds = new Histogram(SECONDS)
   readonly #file: number
+  readonly #databaseFile: number
   readonly #commits: Commits
   readonly #record: LogRecord
   readonly #isDiskBusy: () => boolean
@@ -63,6 +64,7 @@ export class LogSync {
     connection.run('PRAGMA synchronous = NORMAL')
     this.path = companionFile(connection, '-wal')
     this.#file = openSync(this.path, 'r+')
+    this.#databaseFile = openSync(companionFile(connection, ''), 'r+')
     this.#commits = commits
     this.#record = record
     this.#isDiskBusy = isDiskBusy
@@ -107,6 +109,12 @@ export class LogSync {
     await new Promise<void>((durable, failed) => this.#onAnotherThread({ durable, failed }))
   }
 
+  /** Resolves when the disk has what was copied from the log into the database file. Rejects if it fails. */
+  async copied(): Promise<void> {
+    const error = await new Promise<unknown>(resolve => fdatasync(this.#databaseFile, resolve))
+    if (error) throw this.failed(error)
+  }
+
   /** Whether the log up to this position is known to be on the disk. */
   covers(position: LogPosition): boolean {
     return position.frames === 0 || isWithin(position, this.#durable) || this.#record.covers(position)
@@ -143,6 +151,7 @@ export class LogSync {
   async close(): Promise<void> {
     while (this.#syncing) await this.#syncing
     closeSync(this.#file)
+    closeSync(this.#databaseFile)
   }
 
   #onAnotherThread(waiting: Waiting): void {

@@ -51,8 +51,18 @@ test('a long log that somebody reads is copied later, while the event loop turns
   using reader = new Database(shop.file)
   reader.run('BEGIN')
   reader.run('SELECT count(*) FROM items')
-  await store(shop.database, 300)
-  await shop.database.write(() => insert.run())
+  {
+    using copies = spyOn(Thread.prototype, 'all')
+    await store(shop.database, 300)
+    const tried = copies.mock.calls.map(([sql]) => sql)
+    // The others take the write lock.
+    expect(tried.filter(sql => sql.includes('checkpoint'))).toEqual(['PRAGMA wal_checkpoint(PASSIVE)'])
+    const { now } = performance
+    using _ = spyOn(performance, 'now').mockReturnValue(now.call(performance))
+    for (let writes = 0; writes < 3; writes += 1) await shop.database.write(() => insert.run())
+    // Not after each commit.
+    expect(copies).toHaveBeenCalledTimes(tried.length)
+  }
   expect(shop.logBytes()).toBeGreaterThan(150 * MIB)
   reader.run('COMMIT')
   using turns = countTurns(shop.isCopying)
@@ -160,6 +170,9 @@ test('writes wait for the rest of a copy for longer than for another program', a
 test('the log of many commits begins again and again', async () => {
   await using shop = await openShop()
   const insert = shop.database.prepare<[number]>(INSERT_MANY)
+  using copies = spyOn(Thread.prototype, 'all')
+  await shop.database.write(() => insert.run(2))
+  expect(copies).not.toHaveBeenCalled()
   // Nothing gets into the file but by copies of the log.
   while (statSync(shop.file).size < 100 * MIB) await shop.database.write(() => insert.run(2))
   expect(shop.logBytes()).toBeLessThan(70 * MIB)

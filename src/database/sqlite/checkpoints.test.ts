@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { countTurns } from '../../../test/harness/turns.ts'
 import { until } from '../../../test/harness/until.ts'
-import { DatabaseDamagedError } from '../errors.ts'
+import { DatabaseDamagedError, DatabaseUnavailableError } from '../errors.ts'
 import { FileCondition } from './condition.ts'
 import type { SqliteDatabase } from './database.ts'
 import { openSqlite } from './open.ts'
@@ -78,15 +78,13 @@ test('a close waits for the thread that copies the log', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'shop.db')
   const database = await openSqlite(file, [ITEMS])
-  using reader = new Database(file)
-  reader.run('BEGIN')
-  reader.run('SELECT count(*) FROM items')
-  await store(database, 300)
-  reader.close()
-  await database.write(() => database.prepare(INSERT).run())
+  const insert = database.prepare<[number]>(INSERT_MANY)
+  using copies = spyOn(Thread.prototype, 'all')
+  while (copies.mock.calls.length === 0) await database.write(() => insert.run(2))
   await database[Symbol.asyncDispose]()
+  expect(copies.mock.lastCall).toEqual(['PRAGMA wal_checkpoint(RESTART)'])
   expect(existsSync(`${file}-wal`)).toBe(false)
-  expect(statSync(file).size).toBeGreaterThan(150 * MIB)
+  expect(statSync(file).size).toBeGreaterThan(15 * MIB)
 })
 
 test('a log of which the disk has lost a part is not copied while the file is open', async () => {
@@ -165,6 +163,23 @@ test('writes wait for the rest of a copy for longer than for another program', a
   await until(() => write !== null)
   await write
   expect(steps.all).toEqual(['PASSIVE', 'RESTART'])
+})
+
+test('if the thread that copies the log ends, another one copies it later', async () => {
+  await using shop = await openShop()
+  const insert = shop.database.prepare(INSERT)
+  using copies = spyOn(Thread.prototype, 'all')
+  copies.mockImplementationOnce(async function (this: Thread) {
+    const error = new DatabaseUnavailableError('a statement took too long')
+    this.end(error)
+    throw error
+  })
+  await store(shop.database, 140)
+  expect(shop.logBytes()).toBeGreaterThan(64 * MIB)
+  await until(async () => {
+    await shop.database.write(() => insert.run())
+    return shop.logBytes() < MIB
+  })
 })
 
 test('the log of many commits begins again and again', async () => {

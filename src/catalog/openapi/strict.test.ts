@@ -15,7 +15,7 @@ const Operation = z.object({
   responses: z.record(z.string(), z.unknown()),
 })
 const Described = z.object({ headers: z.record(z.string(), z.unknown()) })
-const Property = z.object({ default: z.unknown().optional(), allOf: z.array(z.unknown()).default([]) })
+const Property = z.looseObject({ default: z.unknown().optional(), allOf: z.array(z.unknown()).default([]) })
 const Description = z.object({
   paths: z.record(z.string(), z.record(z.string(), Operation)),
   components: z.object({
@@ -74,6 +74,15 @@ onOneEngine('the strict description', api => {
       Object.values(properties).flatMap(({ allOf }) => allOf),
     )
     expect(parts).toEqual([{ type: 'string', pattern: expect.stringContaining('argon2') }])
+  })
+
+  test('/openapi.strict.json describes the place of an error without a tuple: generators forget all that comes after its items', async () => {
+    const { schemas } = Description.parse((await api.get('/openapi.strict.json')).body).components
+    expect(schemas.ValidationError?.properties?.loc).toMatchObject({
+      type: 'array',
+      items: { anyOf: [{ type: 'string' }, { type: 'integer' }] },
+    })
+    expect(schemas.ValidationError?.properties?.loc).not.toHaveProperty('prefixItems')
   })
 
   test('/openapi.strict.json requires of an event what each has: a reset is about no resource', async () => {

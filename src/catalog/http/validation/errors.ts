@@ -19,7 +19,8 @@ export const ValidationError = z
   .object({
     loc: z
       .array(z.union([z.string(), z.int()]))
-      .openapi(stricter({ minItems: 1, prefixItems: [{ enum: ['header', 'path', 'query', 'body'] }] })),
+      // Not as `prefixItems`: generators of clients make a tuple of these, in which there is no second item.
+      .openapi(stricter({ minItems: 1, contains: { enum: ['header', 'path', 'query', 'body'] } })),
     msg: z.string(),
     type: z.string().openapi(stricter({ enum: ERROR_TYPES })),
   })

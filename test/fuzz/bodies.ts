@@ -85,10 +85,11 @@ function having(entries: readonly Entry[], [name, json]: Entry): readonly Entry[
   return [...entries.filter(entry => entry[0] !== name), [name, json]]
 }
 
-/** The members of an object that satisfies the schema. One of its alternatives is required, too. */
+/** The members of an object that satisfies the schema. One of those that it must not lack all is required, too. */
 function goodEntries(schema: Schema, known: Known): Arbitrary<readonly Entry[]> {
-  const alternatives = (schema.anyOf ?? [{}]).map(({ required = [] }) => [...(schema.required ?? []), ...required])
-  return fc.constantFrom(...alternatives).chain(required => {
+  const either = Object.keys(schema.not?.properties ?? {})
+  return fc.constantFrom(...(either.length > 0 ? either : [''])).chain(one => {
+    const required = [...(schema.required ?? []), one]
     const members = Object.entries(schema.properties ?? {}).map(([name, property]) => {
       const value = known[name] ?? goodMember(property)
       return (required.includes(name) ? value : fc.option(value, { nil: undefined, freq: 2 })).map(json => ({

@@ -7,7 +7,6 @@ export interface Schema {
   readonly required?: readonly string[]
   readonly items?: Schema
   readonly maxItems?: number
-  readonly anyOf?: readonly Schema[]
   readonly allOf?: readonly Schema[]
   readonly not?: Schema
   readonly const?: unknown
@@ -97,10 +96,9 @@ export function problem(schema: Schema, value: unknown): string | null {
 export function wrongMembers(schema: Schema, value: unknown): Set<string> {
   const validate = validatorOf(schema)
   validate(value)
-  const names = (validate.errors ?? []).flatMap(({ keyword, instancePath, schemaPath, params }) => {
-    if (schemaPath.startsWith('#/anyOf/')) return []
-    // None of the alternatives is there; the first one is the one that is missed.
-    if (keyword === 'anyOf' && instancePath === '') return schema.anyOf?.[0]?.required ?? []
+  const names = (validate.errors ?? []).flatMap(({ keyword, instancePath, params }) => {
+    // It has neither of some members, of which the first is the one that is missed.
+    if (keyword === 'not' && instancePath === '') return Object.keys(schema.not?.properties ?? {}).slice(0, 1)
     return keyword === 'required' && instancePath === '' ? [String(params.missingProperty)] : [instancePath.slice(1)]
   })
   return new Set(names)

@@ -43,25 +43,25 @@ export const RESPONSE_HEADERS = {
     required: true,
     schema: { type: 'string', pattern: '^[A-Za-z0-9._:=+/@-]{1,128}$' },
   },
-  NoSniff: { description: 'The body has the type that it says', required: true, schema: { const: 'nosniff' } },
+  NoSniff: { description: 'The body has the type that it says', required: true, schema: { ...TEXT, const: 'nosniff' } },
   CacheControl: {
     description: '`no-store` for all about users; other answers may be kept if they are revalidated before each use',
     required: true,
-    schema: { enum: ['no-cache', 'no-store'] },
+    schema: { ...TEXT, enum: ['no-cache', 'no-store'] },
   },
   ETag: {
     description: 'Changes when anything in the answer changes. An answer that is sent while it is read has none.',
     schema: { type: 'string', pattern: String.raw`^"([0-9a-z]{1,10}\.)?[0-9a-z-]+"$` },
   },
-  IdempotencyReplayed: { description: 'Present if this answer was given before', schema: { const: 'true' } },
+  IdempotencyReplayed: { description: 'Present if this answer was given before', schema: { ...TEXT, const: 'true' } },
   Vary: {
     description:
       'Present if the answer depends on the form or the compression that the client accepts, or if the server lets pages of some origins read it',
-    schema: { enum: [...VARYING, 'Origin', ...VARYING.map(others => `${others}, Origin`)] },
+    schema: { ...TEXT, enum: [...VARYING, 'Origin', ...VARYING.map(others => `${others}, Origin`)] },
   },
   ContentEncoding: {
     description: 'Present if the answer is compressed',
-    schema: { enum: ['zstd', 'br', 'gzip'] },
+    schema: { ...TEXT, enum: ['zstd', 'br', 'gzip'] },
   },
   Link: {
     description: 'Leads to the next page of a list that was cut, or to the rest of an array that was cut (RFC 8288)',
@@ -71,7 +71,10 @@ export const RESPONSE_HEADERS = {
     description: 'The number of items in the whole list, or `count` if there are more',
     schema: { type: 'string', pattern: '^[0-9]{1,10}$' },
   },
-  PreferenceApplied: { description: 'Present if the client preferred it', schema: { const: 'handling=strict' } },
+  PreferenceApplied: {
+    description: 'Present if the client preferred it',
+    schema: { ...TEXT, const: 'handling=strict' },
+  },
   RetryAfter: {
     description: 'Seconds. Absent if the database is damaged or was replaced, because trying again does not help.',
     schema: { type: 'string', pattern: '^[0-9]+$' },
@@ -85,14 +88,14 @@ export const RESPONSE_HEADERS = {
     description: 'How many requests a client may send, in how many seconds. Present beside `RateLimit`.',
     schema: { type: 'string', pattern: '^"default";q=[0-9]+;w=[0-9]+$' },
   },
-  AcceptEncoding: { description: 'How to send the body', required: true, schema: { const: 'identity' } },
+  AcceptEncoding: { description: 'How to send the body', required: true, schema: { ...TEXT, const: 'identity' } },
 }
 
 /** For a service that asks for access keys. `CacheControl` replaces the one above. */
 export const KEYED_HEADERS = {
   CacheControl: {
     ...RESPONSE_HEADERS.CacheControl,
-    schema: { enum: [...RESPONSE_HEADERS.CacheControl.schema.enum, 'private, no-cache'] },
+    schema: { ...TEXT, enum: [...RESPONSE_HEADERS.CacheControl.schema.enum, 'private, no-cache'] },
   },
   Challenge: {
     description: 'Which key is needed (RFC 6750, 3)',

@@ -84,6 +84,15 @@ onOneEngine('the strict description', api => {
     expect(schemas.ValidationError?.properties?.loc).not.toHaveProperty('prefixItems')
   })
 
+  test('/openapi.strict.json says that a histogram has five numbers, and that a review is about a product and a user that exist', async () => {
+    const { schemas } = Description.parse((await api.get('/openapi.strict.json')).body).components
+    expect(schemas.Rating?.properties?.histogram).toMatchObject({ minItems: 5, maxItems: 5 })
+    for (const name of ['id', 'product_id', 'user_id']) {
+      expect(schemas.Review?.properties?.[name], name).toMatchObject({ minimum: 1 })
+    }
+    expect(schemas.ReviewCreate?.properties?.product_id).not.toMatchObject({ minimum: 1 })
+  })
+
   test('/openapi.strict.json requires of an event what each has: a reset is about no resource', async () => {
     const { schemas } = Description.parse((await api.get('/openapi.strict.json')).body).components
     const { body } = await api.get('/events?since=of-another-database', { Accept: 'application/x-ndjson' })

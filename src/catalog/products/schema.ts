@@ -23,7 +23,8 @@ export const Rating = z
   .object({
     average: z.number().min(1).max(5).nullable(),
     count: z.int().min(0),
-    histogram: z.array(z.int().min(0)).length(5),
+    // Not `length(5)`, which is not described.
+    histogram: z.array(z.int().min(0)).min(5).max(5),
     score: z.number().min(0).max(5),
   })
   .openapi('Rating')

@@ -11,6 +11,8 @@ const review = {
 
 export const ReviewCreate = z.object(review).openapi('ReviewCreate')
 
-export const Review = z.object({ id, ...review, user: EmbeddedUser, product: EmbeddedProduct }).openapi('Review')
+export const Review = z
+  .object({ id, ...review, product_id: id, user_id: id, user: EmbeddedUser, product: EmbeddedProduct })
+  .openapi('Review')
 
 export type ReviewCreate = z.output<typeof ReviewCreate>

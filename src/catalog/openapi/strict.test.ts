@@ -93,6 +93,32 @@ onOneEngine('the strict description', api => {
     expect(schemas.ReviewCreate?.properties?.product_id).not.toMatchObject({ minimum: 1 })
   })
 
+  test('/openapi.strict.json has the same rule for texts in Unicode mode and without it, as generated validators read it', async () => {
+    const { schemas } = Description.parse((await api.get('/openapi.strict.json')).body).components
+    const { pattern } = z.object({ pattern: z.string() }).parse(schemas.ProductCreate?.properties?.name)
+    for (const text of [
+      '',
+      'Spade',
+      'Vase 🌸',
+      '🌸🌸',
+      '花',
+      '\n',
+      '\ufffd',
+      '\0',
+      'a\0',
+      '🌸\0',
+      '\ud83c',
+      '\udf38\ud83c',
+      '🌸\udf38',
+    ]) {
+      const isStorable = text.isWellFormed() && !text.includes('\0')
+      expect([new RegExp(pattern, 'u').test(text), new RegExp(pattern).test(text)], JSON.stringify(text)).toEqual([
+        isStorable,
+        isStorable,
+      ])
+    }
+  })
+
   test('/openapi.strict.json requires of an event what each has: a reset is about no resource', async () => {
     const { schemas } = Description.parse((await api.get('/openapi.strict.json')).body).components
     const { body } = await api.get('/events?since=of-another-database', { Accept: 'application/x-ndjson' })

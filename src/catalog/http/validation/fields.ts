@@ -6,8 +6,13 @@ import { stricter } from './stricter.ts'
 /** The largest integer that JSON clients and this program represent exactly: 2^53 − 1. */
 const INTEGER_MAX = Number.MAX_SAFE_INTEGER
 
-/** Neither U+0000 nor a lone surrogate. */
-const STORABLE_TEXT = '^[^\\u0000\\uD800-\\uDFFF]*$'
+const UNPAIRED = String.raw`[^\u0000\uD800-\uDFFF]*`
+
+/**
+ * Neither U+0000 nor a lone surrogate. JSON Schema reads patterns in Unicode mode, in which pairs of surrogates are characters;
+ * the pairs are for generated validators without it, which would refuse an emoji.
+ */
+const STORABLE_TEXT = String.raw`^${UNPAIRED}([\uD800-\uDBFF][\uDC00-\uDFFF]${UNPAIRED})*$`
 
 interface TextBounds {
   readonly minLength: number

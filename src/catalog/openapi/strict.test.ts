@@ -26,6 +26,23 @@ const Description = z.object({
   }),
 })
 
+/** The parts of a description that tell what a read answers with. */
+const Chosen = z.object({
+  paths: z.record(
+    z.string(),
+    z.object({
+      get: z
+        .object({
+          responses: z.record(
+            z.string(),
+            z.looseObject({ content: z.record(z.string(), z.object({ schema: z.unknown() })).default({}) }),
+          ),
+        })
+        .optional(),
+    }),
+  ),
+})
+
 /** The parts of a description that tell which access key an operation needs. */
 const Guarded = z.object({
   paths: z.record(
@@ -117,6 +134,13 @@ onOneEngine('the strict description', api => {
         isStorable,
       ])
     }
+  })
+
+  test('/openapi.strict.json describes chosen members before all of them: validators take what fits first, and drop the rest', async () => {
+    const { paths } = Chosen.parse((await api.get('/openapi.strict.json')).body)
+    const schema = paths['/products/{product_id}']?.get?.responses[200]?.content['application/json']?.schema
+    const named = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+    expect(schema).toEqual({ anyOf: [named('ProductFields'), named('Product')] })
   })
 
   test('/openapi.strict.json requires of an event what each has: a reset is about no resource', async () => {

@@ -90,7 +90,8 @@ export function strictDescription(contracts: readonly AnyContract[], access: Acc
 function strictOperation(contract: AnyContract, access: Access | null): RouteConfig {
   const { method, path, body, absent, lines, chosen, streams } = contract
   const query = contract.query()
-  const response = chosen ? z.union([contract.response, chosen()]) : contract.response
+  // Both fit if all members were chosen and further ones: validators that take the first would drop these.
+  const response = chosen ? z.union([chosen(), contract.response]) : contract.response
   const action = contract.description ?? ACTIONS[method]
   const required = securityOf(contract, access)
   const isRead = method === 'get'

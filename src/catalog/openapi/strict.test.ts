@@ -143,6 +143,15 @@ onOneEngine('the strict description', api => {
     expect(schema).toEqual({ anyOf: [named('ProductFields'), named('Product')] })
   })
 
+  test('/openapi.strict.json leaves the compression of an answer to HTTP: mock servers say that they compress, and do not', async () => {
+    const { body, headers } = await api.get('/openapi.strict.json', { 'Accept-Encoding': 'gzip' })
+    expect(headers.get('Content-Encoding')).toBe('gzip')
+    const responses = Object.values(Description.parse(body).paths).flatMap(methods =>
+      Object.values(methods).map(operation => operation.responses),
+    )
+    expect(responses.filter(each => JSON.stringify(each).includes('Content-Encoding'))).toEqual([])
+  })
+
   test('/openapi.strict.json requires of an event what each has: a reset is about no resource', async () => {
     const { schemas } = Description.parse((await api.get('/openapi.strict.json')).body).components
     const { body } = await api.get('/events?since=of-another-database', { Accept: 'application/x-ndjson' })

@@ -3,7 +3,7 @@ import { allows } from '../../access/key.ts'
 import { mustAllow } from '../http/guard.ts'
 import { prefersLines } from '../http/lists/negotiation.ts'
 import { type Catalog, operation } from '../http/operation.ts'
-import { valueList } from '../http/validation/fields.ts'
+import { id, valueList } from '../http/validation/fields.ts'
 import type { Feed } from './feed.ts'
 import { filterOf, isOfUsers, TYPE_WORDS, TYPES } from './filter.ts'
 import { Followers } from './followers.ts'
@@ -25,6 +25,24 @@ const ANSWER_SECONDS = 30
 /** `since` for the oldest event that is kept. */
 const OLDEST = 'start'
 
+/** All members that the data of some event has. */
+const EventData = z.looseObject({
+  id: id.optional(),
+  name: z.string().optional(),
+  price: z.number().optional(),
+  category_id: id.nullable().optional(),
+  product_id: id.optional(),
+  user_id: id.optional(),
+  rating: z.int().optional(),
+  from_product_id: id.nullable().optional(),
+  product_ids: z.array(id).nullable().optional(),
+  count: z.int().optional(),
+  first_id: id.optional(),
+  last_id: id.optional(),
+  resumed: z.boolean().optional(),
+  reason: z.enum(['expired', 'unknown']).optional(),
+})
+
 /** A CloudEvent. */
 const FeedEvent = z
   .object({
@@ -34,7 +52,7 @@ const FeedEvent = z
     type: z.enum(TYPES),
     subject: z.string().optional(),
     time: z.iso.datetime(),
-    data: z.looseObject({}),
+    data: EventData,
   })
   .openapi('Event')
 

@@ -6,6 +6,7 @@ import { onOneEngine } from '../../../test/harness/contract.ts'
 import { sqlite } from '../../../test/harness/engines.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { startService } from '../../../test/harness/service.ts'
+import { NDJSON_TYPE } from '../http/validation/ndjson-type.ts'
 
 setDefaultTimeout(120_000)
 
@@ -15,6 +16,7 @@ const Operation = z.object({
   responses: z.record(z.string(), z.unknown()),
 })
 const Described = z.object({ headers: z.record(z.string(), z.unknown()) })
+const EventData = z.object({ properties: z.record(z.string(), z.unknown()) })
 const Property = z.looseObject({ default: z.unknown().optional() })
 const Description = z.object({
   paths: z.record(z.string(), z.record(z.string(), Operation)),
@@ -158,6 +160,25 @@ onOneEngine('the strict description', api => {
     const members = Object.keys(JSON.parse(String(body)))
     expect(Object.keys(schemas.Event?.properties ?? {})).toEqual(expect.arrayContaining(members))
     expect(schemas.Event?.required).toEqual(members)
+  })
+
+  test('/openapi.strict.json describes each member of the data of events, so that generated types know them', async () => {
+    const { schemas } = Description.parse((await api.get('/openapi.strict.json')).body).components
+    const described = EventData.parse(schemas.Event?.properties?.data).properties
+    const category = await api.create('/categories/', sample.category)
+    const product = await api.create(`/products/${category}/products`, sample.product)
+    const user = await api.create('/users/', sample.user)
+    const review = await api.create('/reviews/', sample.review(product, user))
+    await api.patch(`/reviews/${review}`, sample.review(product, user))
+    await api.delete(`/users/${user}`)
+    const line = { method: 'POST', body: JSON.stringify(sample.category), headers: { 'Content-Type': NDJSON_TYPE } }
+    expect((await api.send('/categories/', line)).status).toBe(200)
+    const polled = await api.get('/events?since=start&limit=1000', { Accept: NDJSON_TYPE })
+    const lines = String(polled.body).trim().split('\n')
+    const sent = new Set(lines.flatMap(line => Object.keys(JSON.parse(line).data)))
+    // Premise: there are members of reviews that were changed and deleted, and of an import.
+    expect([...sent]).toEqual(expect.arrayContaining(['category_id', 'from_product_id', 'product_ids', 'last_id']))
+    expect(Object.keys(described)).toEqual(expect.arrayContaining([...sent, 'resumed', 'reason']))
   })
 
   test('/openapi.strict.json says in words which parameters exclude or bound each other', async () => {

@@ -87,15 +87,15 @@ export type Comparison = '=' | '<' | '<=' | '>='
 
 /** A query parameter that a column is compared with. */
 export type Filter<Row extends Values> = {
+  readonly column: Column<Row>
   readonly source: ListSource
   readonly minimum?: number
   readonly maximum?: number
   /** For `/openapi.strict.json`. */
   readonly description: string
 } & (
-  | { readonly column: NumberColumn<Row>; readonly is: Comparison }
+  | { readonly is: Comparison }
   | {
-      readonly column: Column<Row>
       /** A list of integers. */
       readonly is: 'in'
       readonly valuesMax: number
@@ -105,12 +105,6 @@ export type Filter<Row extends Values> = {
       readonly isOfAll?: true
     }
 )
-
-/** A column whose values are numbers. */
-type NumberColumn<Row extends Values> =
-  | { [Name in keyof Row & string]: string extends Row[Name] ? never : Name }[keyof Row & string]
-  | 'id'
-  | Exclude<IndexColumn, 'sort_name'>
 
 /**
  * A column by which lists can be ordered, which is never null: NULLs come first on SQLite and last on PostgreSQL, and a cursor

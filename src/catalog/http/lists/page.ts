@@ -1,10 +1,18 @@
 import { z } from '@hono/zod-openapi'
 import { lazy } from '../../../shared.ts'
 import { type Search, searchOf } from '../../search/search.ts'
-import { BY_ID, BY_RELEVANCE, type Condition, type Cursor, type ListQuery, NO_LIMIT } from '../../storage/query.ts'
+import {
+  BY_ID,
+  BY_RELEVANCE,
+  type Condition,
+  type Cursor,
+  type ListQuery,
+  NO_LIMIT,
+  typeOf,
+} from '../../storage/query.ts'
 import type { Filter, StoredResource, Values } from '../../storage/resource.ts'
 import { errorAt, fault, type ValidationError } from '../validation/errors.ts'
-import { anyText, notNegative, valueList } from '../validation/fields.ts'
+import { anyText, notNegative, text, valueList } from '../validation/fields.ts'
 import type { Parameters } from '../validation/request.ts'
 import { fieldsParameter } from './chosen.ts'
 import { cursorOf, placeIn } from './cursor.ts'
@@ -81,7 +89,7 @@ export class ListParameters<Row extends Values> {
     const resource = this.#resource
     const filters = {
       ...(resource.index && owners.length === 0 && { q: SEARCHED }),
-      ...Object.fromEntries(this.#filters.map(([name, filter]) => [name, parameterOf(filter)])),
+      ...Object.fromEntries(this.#filters.map(([name, filter]) => [name, parameterOf(resource, filter)])),
     }
     if (kind === 'filtered') return filters
     return {
@@ -176,17 +184,31 @@ function isSelection(parameters: Parameters): boolean {
 function conditionOf<Row extends Values>(filter: Filter<Row>, value: unknown): Condition<Row> | null {
   const { column } = filter
   if (filter.is !== 'in') {
-    return typeof value === 'number' ? { column, is: filter.is, value } : null
+    return typeof value === 'number' || typeof value === 'string' ? { column, is: filter.is, value } : null
   }
   if (!Array.isArray(value)) return null
   const among = value.map(id => (filter.isZeroNull && id === 0 ? null : Number(id)))
   return { column, is: 'in', value: [...new Set(among)].sort((one, other) => (one ?? 0) - (other ?? 0)) }
 }
 
-function parameterOf<Row extends Values>(filter: Filter<Row>): z.ZodType {
+/** The parameter of a filter. Its column tells the type. */
+function parameterOf<Row extends Values>(resource: StoredResource<Row>, filter: Filter<Row>): z.ZodType {
   const parameter =
-    filter.is === 'in' ? valueList(bounded(z.int(), filter), filter.valuesMax) : bounded(z.number(), filter)
+    filter.is === 'in' ? valueList(bounded(z.int(), filter), filter.valuesMax) : comparedParameter(resource, filter)
   return parameter.optional().describe(filter.description)
+}
+
+function comparedParameter<Row extends Values>(resource: StoredResource<Row>, filter: Filter<Row>): z.ZodType {
+  switch (typeOf(resource, filter.column)) {
+    case 'integer':
+    case 'small integer':
+      return bounded(z.int(), filter)
+    case 'number':
+      return bounded(z.number(), filter)
+    case 'text':
+    case 'long text':
+      return text()
+  }
 }
 
 function sortParameter<Row extends Values>({ orders, index }: StoredResource<Row>, owners: readonly string[]) {

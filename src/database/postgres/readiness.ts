@@ -1,12 +1,19 @@
 import { DatabaseUnavailableError } from '../errors.ts'
 import { writeTrial } from '../write-trial.ts'
-import type { PostgresDatabase } from './database.ts'
+import type { Query } from './pool.ts'
 
 /** SQL for the server that a statement runs on: it differs after a restart, too. */
 const SERVER = 'pg_postmaster_start_time()::text'
 
+interface Primary {
+  readonly readPrimary: Query
+  readonly write: Query
+  /** Replaces the connections of reads and writes. */
+  readonly reconnect: () => void
+}
+
 /** Makes the check whether the primary can be read from and written to. */
-export function readinessOf(primary: PostgresDatabase) {
+export function readinessOf(primary: Primary) {
   // A new table takes space from the disk. A row might find some in its own table that is left for nothing else.
   const writeSucceeds = writeTrial(() =>
     primary.write('CREATE TEMP TABLE stockroom_write_trial ON COMMIT DROP AS SELECT 1 AS value').catch(error => {

@@ -1,7 +1,7 @@
-import { type ChangeHistory, type LoggedPiece, type LoggedTransaction, newTag } from '../change.ts'
+import type { ChangeHistory, LoggedPiece, LoggedTransaction } from '../change.ts'
+import { newTag } from '../change.ts'
 import { BEGINNING, NO_CHANGES } from './change-log.ts'
-import type { Prepared } from './connection.ts'
-import type { SqliteDatabase } from './database.ts'
+import type { Parameter, Prepared } from './connection.ts'
 
 /** The size of a piece: limits on its rows and on their JSON, so that no read takes long. */
 const PIECE_ROWS = 500
@@ -23,13 +23,21 @@ interface Row {
   readonly changes: string
 }
 
+/** What it needs of a database. */
+interface Source {
+  prepare<Parameters extends Parameter[], Row = never>(sql: string): Prepared<Parameters, Row>
+  snapshot<Result>(read: () => Result, purpose?: 'look'): Result
+  durable<Result>(read: () => Result): Promise<Result>
+  write<Result>(work: () => Result): Promise<Result>
+}
+
 /** The change log of a file, for followers. One row is one group of writes. */
 export class SqliteHistory implements ChangeHistory {
-  readonly #database: SqliteDatabase
+  readonly #database: Source
   readonly #select: Prepared<[from: number], Row>
   readonly #selectLast: Prepared<[], Row>
 
-  constructor(database: SqliteDatabase) {
+  constructor(database: Source) {
     this.#database = database
     this.#select = database.prepare(`SELECT ${COLUMNS} FROM change_log WHERE place >= ? ORDER BY place`)
     this.#selectLast = database.prepare(

@@ -744,10 +744,14 @@ describe('on PostgreSQL, by a fast clock', () => {
   let product: number
   beforeAll(async () => {
     url = open.use(await postgres.freshDatabase()).url
+    {
+      // On a busy machine, the first create of a service may take longer than it has by the fast clock.
+      await using first = await startService(url, { flags: FLAGS })
+      product = await client(() => first.address).create('/products/', sample.product)
+    }
     const service = open.use(await startService(url, { flags: FLAGS, program: WITH_FAST_CLOCK }))
     api = client(() => service.address)
-    product = await api.create('/products/', sample.product)
-    expect(await foundBy(api, 'q=spade')).toEqual([product])
+    expect(idsOf(await getAtLast(api, '/products/?q=spade'))).toEqual([product])
   })
   afterAll(() => open.disposeAsync())
 

@@ -10,7 +10,7 @@ import { SharedWords } from './shared-words.ts'
  */
 const HEADER_BYTES = 48
 const HEADER_WORDS = HEADER_BYTES / Int32Array.BYTES_PER_ELEMENT
-/** Where these are, in 32-bit words: the number of the last commit, the number of frames, and the salts. */
+/** Places in the header, in 32-bit words: of the number of the last commit, of the number of frames, and of the salts. */
 const NUMBER_PLACE = 2
 const FRAMES_PLACE = 4
 const SALTS_PLACE = 8

@@ -127,7 +127,7 @@ test.skipIf(!CAN_TRACE)(
     }
     await using service = await startService(database, {
       flags: FLAGS,
-      // What is copied from the log is stored by another call.
+      // SQLite stores the copied pages with `fsync`.
       through: strace(file, 'delay_enter=300000', 'fsync', 'fsync'),
     })
     const api = client(() => service.address)
@@ -161,18 +161,7 @@ test.skipIf(!CAN_TRACE)(
         await using service = await startService(`sqlite:${file}`, {
           flags: FLAGS,
           // The first sync of each thread, but none of the log.
-          through: [
-            'strace',
-            '-D',
-            '-f',
-            '-qq',
-            '-o',
-            '/dev/null',
-            '-P',
-            file,
-            '-e',
-            `inject=${sync}:error=EIO:when=1`,
-          ],
+          through: [...strace('/dev/null', 'error=EIO:when=1', sync, 'fsync'), '-P', file],
         })
         const api = client(() => service.address)
         const created = () => api.post('/products/', { ...sample.product, description: 'x'.repeat(100_000) })

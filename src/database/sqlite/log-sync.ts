@@ -51,8 +51,8 @@ export class LogSync {
 
   /**
    * From now on, the connection does not sync its commits itself; it must not be in a transaction. While `isDiskBusy`, no commit
-   * blocks the event loop until the disk has it. `failureOf` makes the error for the callers if a sync fails: then nothing is
-   * known of the last commits, and none may follow.
+   * blocks the event loop until the disk has it. If a sync fails, `failureOf` makes the error for the callers. The disk may then
+   * have lost the last commits, so further ones are refused.
    */
   constructor(
     connection: Database,

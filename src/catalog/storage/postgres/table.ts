@@ -62,7 +62,7 @@ export function postgresTable<Row extends Values>(
 interface RowsSql extends Pick<ListSql, 'orderBy' | 'parameters'> {
   /** Common table expressions. */
   readonly before?: string
-  /** What follows `FROM`. */
+  /** The part after `FROM`. */
   readonly from: string
   /** Of a row; `null` for pages without revisions. */
   readonly revision: string | null

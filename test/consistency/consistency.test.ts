@@ -2,13 +2,13 @@ import { expect, setDefaultTimeout } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { campaign, HISTORY_VARIABLE } from '../harness/campaign.ts'
+import { type Connection, openConnection } from '../harness/connection.ts'
 import { withEachEngine } from '../harness/contract.ts'
 import { type Engine, postgres } from '../harness/engines.ts'
 import { pauseBackends } from '../harness/postgres/backends.ts'
 import { Cluster } from '../harness/postgres/cluster.ts'
 import { createDatabase } from '../harness/postgres/database.ts'
 import { PostgresServer } from '../harness/postgres/server.ts'
-import { PipelinedConnection } from './connections.ts'
 import { ednHistory } from './edn.ts'
 import { feedViolations } from './feed.ts'
 import { Process } from './process.ts'
@@ -206,7 +206,6 @@ async function observe(
     durationMs: ROUND_MS,
     pauseMaxMs,
     disturb: () => disturb(processes, database.url),
-    pipelines: engine.name === 'SQLite',
   })
   writeHistory(name, observed)
   expect(registerViolations(observed.registers)).toEqual([])
@@ -250,23 +249,22 @@ function startImpatient(databaseUrl: string): Promise<Process>[] {
 
 /** The number of connections on which all requests are answered before and during a disturbance. */
 async function lastingConnections({ address }: Process, disturbed: () => Promise<void>): Promise<number> {
-  const connections = Array.from({ length: LASTING_CONNECTIONS }, () => new PipelinedConnection(() => address))
-  const isAnswered = async (connection: PipelinedConnection) =>
-    'body' in (await connection.ask('GET', '/categories/?limit=1'))
-  expect(await Promise.all(connections.map(isAnswered))).not.toContain(false)
+  await using open = new AsyncDisposableStack()
+  const connections = await Promise.all(Array.from({ length: LASTING_CONNECTIONS }, () => openConnection(address)))
+  for (const connection of connections) open.use(connection)
+  const answer = (connection: Connection) => connection.get('/categories/?limit=1')
+  await Promise.all(connections.map(answer))
   let isOver = false
   const lasting = connections.map(async connection => {
     while (!isOver) {
-      if (!(await isAnswered(connection))) return false
+      await answer(connection)
       await Bun.sleep(LASTING_PAUSE_MS)
     }
-    return true
   })
+  const ended = Promise.allSettled(lasting)
   await disturbed()
   isOver = true
-  const count = (await Promise.all(lasting)).filter(Boolean).length
-  await Promise.all(connections.map(connection => connection.close()))
-  return count
+  return (await ended).filter(({ status }) => status === 'fulfilled').length
 }
 
 /** Writes the history for Elle into the folder that `npm run torture -- --history` names. */

@@ -13,8 +13,6 @@ export interface Source<Value> {
   readonly key: string
   readonly path: string
   readonly shown: (body: unknown) => Value
-  /** Whether its answer may be streamed. */
-  readonly streams?: boolean
 }
 
 /** The key of the list of all reviews. */
@@ -34,7 +32,7 @@ export function sourcesOfRegister(key: string, id: number, categoryId: number, r
     { key, path: `/products/${id}`, shown: body => Priced.parse(body).price },
     { key, path: `/products/?after_id=${id - 1}&limit=1`, shown: ofList },
     { key, path: '/products/?limit=20', shown: ofList },
-    { key, path: '/products/?limit=1000', shown: ofList, streams: true },
+    { key, path: '/products/?limit=1000', shown: ofList },
     { key, path: `/products/${categoryId}/products`, shown: ofList },
     { key, path: `/categories/${categoryId}`, shown: body => priceIn(WithProducts.parse(body).products) },
     { key, path: `/reviews/${reviewId}`, shown: body => WithProduct.parse(body).product.price },
@@ -67,7 +65,6 @@ export function allReviewsSources(userId: number): Source<readonly string[]>[] {
     key: ALL_REVIEWS,
     path: `${path}?limit=${WHOLE_LIST}`,
     shown,
-    streams: true,
   }))
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { sample } from '../harness/samples.ts'
-import { type Ask, onKeptConnection, onNewConnections, PipelinedConnection, type Reply } from './connections.ts'
+import { type Ask, onKeptConnection, onNewConnections, type Reply } from './connections.ts'
 import { type FeedFollower, followFeed } from './feed.ts'
 import type { Follower, Lists, Registers } from './history.ts'
 import { ALL_REVIEWS, allReviewsSources, listKey, listSources, type Source, sourcesOfRegister } from './sources.ts'
@@ -18,9 +18,6 @@ const LIST_ITEMS_MAX = 80
 
 /** The list of all reviews is read until it is so long: it is a stream by then, and each read costs its length. */
 const ALL_REVIEWS_MAX = 3_000
-
-/** Of reads that can be pipelined. */
-const PIPELINED_PART = 1 / 3
 
 const PAGE_ITEMS_MAX = 40
 
@@ -47,11 +44,6 @@ export interface WorkloadOptions {
   readonly pauseMaxMs: number
   /** Interferes with the services once the clients are at work; they must be up at its end. */
   readonly disturb: () => Promise<void>
-  /**
-   * Whether reads are pipelined, too. The runtime closes a connection on which a request arrives while another one waits
-   * for something, as every read does on PostgreSQL.
-   */
-  readonly pipelines: boolean
 }
 
 interface Register {
@@ -81,7 +73,6 @@ export class Workload {
   readonly #feedFollowers: FeedFollower[] = []
   readonly #productIds: number[] = []
   readonly #reviewIds: number[] = []
-  readonly #pipelines: readonly PipelinedConnection[]
   #userId = 0
   #list = { productId: 0, items: 0 }
   readonly #listIds: number[] = []
@@ -90,10 +81,9 @@ export class Workload {
   #isWriting = true
   #isReading = true
 
-  private constructor({ addresses, pauseMaxMs, pipelines }: WorkloadOptions) {
+  private constructor({ addresses, pauseMaxMs }: WorkloadOptions) {
     this.#addresses = addresses
     this.#pauseMaxMs = pauseMaxMs
-    this.#pipelines = pipelines ? addresses.map(address => new PipelinedConnection(address)) : []
   }
 
   /** Works on an empty store until the time is over, nothing disturbs it any more, and every follower has come to the end. */
@@ -125,7 +115,6 @@ export class Workload {
     this.#isReading = false
     await Promise.all(reading)
     await this.#readAllAtTheEnd(registers)
-    await Promise.all(this.#pipelines.map(connection => connection.close()))
     const followersOf = (path: string) => this.#followers.get(path) ?? []
     return {
       registers: this.#registers,
@@ -284,11 +273,11 @@ export class Workload {
   async #read<Value>(
     client: number,
     place: number,
-    { key, path, shown, streams = false }: Source<Value>,
+    { key, path, shown }: Source<Value>,
     reads: { client: number; key: string; value: Value; invokedAt: number; completedAt: number; source: string }[],
   ): Promise<void> {
     const invokedAt = performance.now()
-    const reply = await this.#askToRead(place, streams)('GET', path)
+    const reply = await this.#ask(place)('GET', path)
     await this.#pauseAfter(reply)
     if (!('body' in reply)) return
     const completedAt = performance.now()
@@ -359,12 +348,6 @@ export class Workload {
     const address = this.#addresses[place]
     if (!address) throw new Error(`no address ${place}`)
     return pick([onNewConnections, onKeptConnection])(address)
-  }
-
-  /** A connection to read by; a stream does not say its length, so it is not pipelined. */
-  #askToRead(place: number, streams: boolean): Ask {
-    const pipeline = this.#pipelines[place]
-    return pipeline && !streams && Math.random() < PIPELINED_PART ? pipeline.ask : this.#ask(place)
   }
 }
 

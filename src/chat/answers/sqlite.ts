@@ -39,7 +39,7 @@ export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
     claim: reqId => database.write(() => insert.get('waiting', Date.now(), Date.now(), reqId)?.text ?? null),
     release: reqId => database.write(() => remove.run(reqId)),
     find: async (reqId, offset = 0) => {
-      const row = database.snapshot(() => select.get(offset, reqId))
+      const row = await database.snapshot(() => select.get(offset, reqId))
       return row && storedAnswer(row)
     },
     heartbeat: (reqId, { text, position }, isWaiting) =>
@@ -60,7 +60,7 @@ export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
     reportListener: reqId => database.write(() => reportListener.run(Date.now(), reqId)),
     inProgress: async () => {
       // Usually there are none, and a write would delay others.
-      if (database.snapshot(() => selectInProgress.get()) === null) return []
+      if (database.look(() => selectInProgress.get()) === null) return []
       return database.write(() => selectInProgress.all())
     },
     interrupt: ({ reqId, heartbeat }) => database.write(() => interrupt.run(reqId, heartbeat)),

@@ -14,6 +14,6 @@ export function sqliteSecret(database: SqliteDatabase): SecretRepository {
       return select.get() ?? { secret }
     })
   return {
-    secret: async () => Buffer.from((database.snapshot(() => select.get()) ?? (await make())).secret, 'hex'),
+    secret: async () => Buffer.from(((await database.snapshot(() => select.get())) ?? (await make())).secret, 'hex'),
   }
 }

@@ -27,7 +27,7 @@ export function sqliteSpending(database: SqliteDatabase): SpendingRepository {
     addTokens: (account, day, tokens) => database.write(() => addTokens.run(tokens, day, account)),
     today: async account => {
       const day = today()
-      const { answers, tokens } = database.snapshot(() => select.get(day, account)) ?? { answers: 0, tokens: 0 }
+      const { answers, tokens } = (await database.snapshot(() => select.get(day, account))) ?? { answers: 0, tokens: 0 }
       return { day, answers, tokens }
     },
     deleteOld: () => database.write(() => deleteOld.run(today())),

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout } from 'bun:te
 import { join } from 'node:path'
 import { campaign, type Effort } from '../../../test/harness/campaign.ts'
 import { type Client, client } from '../../../test/harness/client.ts'
-import { openPipeline } from '../../../test/harness/pipeline.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
@@ -17,25 +16,15 @@ const LONG_LIST_ITEMS = 450
 
 const FLAGS = ['--access-log', 'off']
 
-/** Gets a path and answers the parsed body. */
+/** Gets a path and resolves to the parsed body. */
 type Get = (path: string) => Promise<unknown>
 
-/** Opens a connection to a process. */
-type Connect = (address: string) => Promise<Connection>
+type Connections = (address: string) => Get
 
-const newConnections: Connect = async address => ({
-  get: async path => (await fetch(address + path, { keepalive: false, headers: { Connection: 'close' } })).json(),
-  [Symbol.asyncDispose]: async () => {},
-})
+const newConnections: Connections = address => async path =>
+  (await fetch(address + path, { keepalive: false, headers: { Connection: 'close' } })).json()
 
-const keptConnections: Connect = async address => ({
-  get: async path => (await fetch(address + path)).json(),
-  [Symbol.asyncDispose]: async () => {},
-})
-
-interface Connection extends AsyncDisposable {
-  readonly get: Get
-}
+const keptConnections: Connections = address => async path => (await fetch(address + path)).json()
 
 describe('two processes on one SQLite file', () => {
   const open = new AsyncDisposableStack()
@@ -73,14 +62,14 @@ describe('two processes on one SQLite file', () => {
   /** Expects that no read over such a connection is older than an acknowledged write, while visitors keep the reader busy. */
   const expectNothingStale = async (
     { rounds }: Effort,
-    connect: Connect,
+    connections: Connections,
     path: string,
     writes = WRITES,
   ): Promise<void> => {
-    await using connection = await connect(readerAddress)
-    const visits = [path, '/healthz', `/products/${product}`].map(visited => () => connection.get(visited))
+    const get = connections(readerAddress)
+    const visits = [path, '/healthz', `/products/${product}`].map(visited => () => get(visited))
     for (const _ of rounds(1)) {
-      expect(await amidVisitors(visits, () => staleReads(connection.get, path, writes))).toEqual([])
+      expect(await amidVisitors(visits, () => staleReads(get, path, writes))).toEqual([])
     }
   }
 
@@ -136,29 +125,6 @@ describe('two processes on one SQLite file', () => {
     'over kept connections, no read of a list that streams is older than an acknowledged write',
     async effort => {
       await expectNothingStale(effort, keptConnections, `/products/?limit=${LONG_LIST_ITEMS}`, WRITES_AMID_LONG_LISTS)
-    },
-  )
-
-  // No list that streams: the runtime closes a connection on which a request arrives while an answer streams.
-  campaign('over pipelined requests, no read of a resource is older than an acknowledged write', async effort => {
-    await expectNothingStale(effort, openPipeline, `/products/${product}`)
-  })
-
-  campaign('over pipelined requests, no read of a list is older than an acknowledged write', async effort => {
-    await expectNothingStale(effort, openPipeline, '/products/?limit=50')
-  })
-
-  campaign(
-    'over pipelined requests, no read of the reviews of a product is older than an acknowledged write',
-    async effort => {
-      await expectNothingStale(effort, openPipeline, `/reviews/products/${product}`)
-    },
-  )
-
-  campaign(
-    'over pipelined requests, no read of the reviews of a user is older than an acknowledged write',
-    async effort => {
-      await expectNothingStale(effort, openPipeline, `/reviews/users/${user}`)
     },
   )
 })

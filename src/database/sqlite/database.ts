@@ -1,5 +1,6 @@
 import type { Database, Statement } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
+import { type Awaitable, whenBothThere } from '../../awaitable.ts'
 import type { Change, ChangeListener } from '../change.ts'
 import { writeTrial } from '../write-trial.ts'
 import { ChangeLog } from './change-log.ts'
@@ -133,23 +134,34 @@ export class SqliteDatabase implements AsyncDisposable {
   }
 
   /**
-   * Runs `read` on a snapshot, which concurrent writes do not change.
+   * Runs `read` for a client, on a snapshot which concurrent writes do not change. Once its result is there, all commits of the
+   * snapshot are on the disk, those of other processes included: a promise waits for a slow disk.
+   */
+  snapshot<Result>(read: () => Result): Awaitable<Result> {
+    this.#wasRead = true
+    return this.durable(read)
+  }
+
+  /** Like `snapshot`, but writes do not make way for it. */
+  durable<Result>(read: () => Result): Awaitable<Result> {
+    return this.look(() => whenBothThere(this.#snapshotOnDisk(), read, (_, result) => result))
+  }
+
+  /**
+   * Runs `read` on a snapshot for something that shows nothing of it, since its commits may not be on the disk yet.
    *
    * Reads of one event-loop turn share a snapshot until somebody commits, which saves the system calls for SQLite's locks. A
    * turn also serves requests that arrive after its start, so each read checks for commits first: none misses a write that
-   * was acknowledged before its request arrived. A read with the purpose `show` first waits until all commits of its snapshot,
-   * those of other processes included, are on the disk. A `look` shows nothing of it, so writes need not make way for it.
+   * was acknowledged before its request arrived.
    */
-  snapshot<Result>(read: () => Result, purpose: 'show' | 'look' | 'write' = 'show'): Result {
+  look<Result>(read: () => Result, purpose: 'read' | 'write' = 'read'): Result {
     this.#condition.mustBeOpen()
     try {
       const damage = purpose === 'write' ? this.#condition.findDamage() : null
       if (damage) throw damage
-      if (purpose === 'show') this.#wasRead = true
       // Check before starting a snapshot, too: a commit after this check will end it.
       this.#checkForCommits()
       if (!this.#reading) this.#beginSnapshot()
-      if (purpose === 'show') this.#syncSnapshot()
       return read()
     } catch (error) {
       // If the version could not be read, listeners do not know of the changes that this snapshot shows.
@@ -159,26 +171,15 @@ export class SqliteDatabase implements AsyncDisposable {
     }
   }
 
-  /** Like a `look`, but resolves when all that it shows is on the disk. It waits for the disk on another thread. */
-  async durable<Result>(read: () => Result): Promise<Result> {
-    const { result, isOnDisk } = this.snapshot(() => {
-      const { position } = this.#commits
-      const isCovered = position !== null && this.#commits.isAsSeen() && this.#sync.covers(position)
-      return { result: read(), isOnDisk: this.#isOnDisk || isCovered }
-    }, 'look')
-    if (!isOnDisk) await this.#sync.untilNow()
-    return result
-  }
-
   /** For long lists. Opened when it is first needed. */
   get scans(): Scans {
-    this.#scans ??= this.#condition.reading(() => openScans(this.#path, this.#condition, () => this.#syncCommits()))
+    this.#scans ??= this.#condition.reading(() => openScans(this.#path, this.#condition, () => this.#commitsOnDisk()))
     return this.#scans
   }
 
   /** For statements that may take longer than 10 ms. Its thread starts when it is first called. */
   get beside(): ReadingThread {
-    this.#beside ??= new ReadingThread(this.#path, this.#condition, () => this.#syncCommits())
+    this.#beside ??= new ReadingThread(this.#path, this.#condition, () => this.#commitsOnDisk())
     return this.#beside
   }
 
@@ -190,7 +191,7 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#wasRead = true
     this.#checkForCommits()
     this.#condition.mustHaveBeenInPlace()
-    if (!this.#log.isRead) this.snapshot(() => {}, 'look')
+    if (!this.#log.isRead) this.look(() => {})
     return look()
   }
 
@@ -225,7 +226,7 @@ export class SqliteDatabase implements AsyncDisposable {
   /** Resolves while reads and writes succeed; rejects with a `DatabaseUnavailableError`. Writes only if nothing else can tell. */
   async probe(): Promise<void> {
     this.#condition.mustLookWritable()
-    this.snapshot(() => this.#connection.query('SELECT name FROM migrations LIMIT 1').get())
+    await this.snapshot(() => this.#connection.query('SELECT name FROM migrations LIMIT 1').get())
     await this.#condition.mustTakeWrites(this.#writeSucceeds)
   }
 
@@ -246,7 +247,7 @@ export class SqliteDatabase implements AsyncDisposable {
       own.run('BEGIN')
       // The first read takes the snapshot.
       own.run('SELECT count(*) FROM migrations')
-      this.#syncCommits()
+      await this.#commitsOnDisk()
       const result = await work({ prepare: sql => prepared(own, sql) })
       this.#condition.mustBeInPlace()
       return result
@@ -316,18 +317,19 @@ export class SqliteDatabase implements AsyncDisposable {
     if (!existsSync(this.#sync.path)) this.#record.remove()
   }
 
-  /** Blocks until all commits of the snapshot are on the disk. */
-  #syncSnapshot(): void {
+  /** Waits until all commits of the snapshot are on the disk. */
+  #snapshotOnDisk(): Awaitable<void> {
     if (this.#isOnDisk) return
     // Another process may have committed between the check and the snapshot.
-    this.#sync.upTo(this.#commits.isAsSeen() ? this.#commits.position : null)
-    this.#isOnDisk = true
+    const onDisk = this.#sync.upTo(this.#commits.isAsSeen() ? this.#commits.position : null)
+    this.#isOnDisk = !(onDisk instanceof Promise)
+    return onDisk
   }
 
-  /** Blocks until all commits so far are on the disk. */
-  #syncCommits(): void {
+  /** Waits until all commits so far are on the disk. */
+  #commitsOnDisk(): Awaitable<void> {
     this.#checkForCommits()
-    this.#sync.upTo(this.#commits.position)
+    return this.#sync.upTo(this.#commits.position)
   }
 
   #checkForCommits(): void {

@@ -1,3 +1,4 @@
+import type { Awaitable } from '../../awaitable.ts'
 import type { ChangeHistory, LoggedPiece, LoggedTransaction } from '../change.ts'
 import { newTag } from '../change.ts'
 import { BEGINNING, NO_CHANGES } from './change-log.ts'
@@ -26,8 +27,9 @@ interface Row {
 /** What it needs of a database. */
 interface Source {
   prepare<Parameters extends Parameter[], Row = never>(sql: string): Prepared<Parameters, Row>
-  snapshot<Result>(read: () => Result, purpose?: 'look'): Result
-  durable<Result>(read: () => Result): Promise<Result>
+  snapshot<Result>(read: () => Result): Awaitable<Result>
+  durable<Result>(read: () => Result): Awaitable<Result>
+  look<Result>(read: () => Result): Result
   write<Result>(work: () => Result): Promise<Result>
 }
 
@@ -46,7 +48,7 @@ export class SqliteHistory implements ChangeHistory {
   }
 
   async begin(): Promise<void> {
-    if (this.#look(() => this.#selectLast.get())) return
+    if (this.#database.look(() => this.#selectLast.get())) return
     const insert = this.#database.prepare<[time: number, tag: number]>(`
       INSERT INTO change_log (place, commit_number, changes, logged_at, tag, events)
       SELECT coalesce(max(place), 0) + 1, -1, '${BEGINNING}', ?, ?, coalesce(max(events), 0) + 1 FROM change_log`)
@@ -55,19 +57,19 @@ export class SqliteHistory implements ChangeHistory {
   }
 
   async first(): Promise<LoggedTransaction> {
-    return logged(this.#database.snapshot(() => this.#select.get(0)))
+    return logged(await this.#database.snapshot(() => this.#select.get(0)))
   }
 
   async last(): Promise<LoggedTransaction> {
-    return logged(this.#database.snapshot(() => this.#selectLast.get()))
+    return logged(await this.#database.snapshot(() => this.#selectLast.get()))
   }
 
-  read(from: number): Promise<LoggedPiece> {
+  async read(from: number): Promise<LoggedPiece> {
     return this.#database.durable(() => this.#piece(from))
   }
 
   async removeOld(kept: number, signal: AbortSignal): Promise<void> {
-    const [first, last] = [this.#look(() => this.#select.get(0)), this.#look(() => this.#selectLast.get())]
+    const { first, last } = this.#database.look(() => ({ first: this.#select.get(0), last: this.#selectLast.get() }))
     if (!first || !last) return
     const newest = last.events
     if (newest - first.events <= kept * (1 + TOLERATED_SHARE)) return
@@ -75,16 +77,11 @@ export class SqliteHistory implements ChangeHistory {
     let [oldest, end] = [first.place, last.place]
     while (oldest + 1 < end) {
       const middle = Math.floor((oldest + end) / 2)
-      const row = this.#look(() => this.#select.get(middle))
+      const row = this.#database.look(() => this.#select.get(middle))
       if (row && row.events <= newest - kept) oldest = row.place
       else end = middle
     }
     await this.#removeUntil(oldest - 1, signal)
-  }
-
-  /** Reads what is shown to nobody, so that no commit of another process has to be synced for it. */
-  #look<Result>(read: () => Result): Result {
-    return this.#database.snapshot(read, 'look')
   }
 
   async #removeUntil(place: number, signal: AbortSignal): Promise<void> {

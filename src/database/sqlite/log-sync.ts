@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite'
 import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
+import type { Awaitable } from '../../awaitable.ts'
 import { Histogram, SECONDS } from '../../metrics/histogram.ts'
 import type { Commits } from './commits.ts'
 import { companionFile } from './connection.ts'
@@ -13,8 +14,12 @@ const BLOCKING_MAX_MS = 0.5
 /** The weight of one sync in the running average, and the longest duration that counts: even fast disks are slow sometimes. */
 const WEIGHT = 1 / 16
 const COUNTED_MAX_MS = 4
-/** While syncs do not block, one of this many does, to measure whether the disk has become faster. */
+/**
+ * While syncs do not block, one of this many does if they take less than this time, to measure whether the disk has become faster.
+ * For a slower disk, those on another thread tell.
+ */
 const MEASURED_INTERVAL = 64
+const MEASURED_MAX_MS = 1
 
 interface Waiting {
   readonly durable: () => void
@@ -45,6 +50,8 @@ export class LogSync {
   #failure: Error | null = null
   /** Those that the next sync on another thread is for. */
   #waiting: Waiting[] = []
+  /** The end of the log when the sync on another thread began, and those that it is for. */
+  #running: { readonly position: LogPosition | null; readonly waiting: Waiting[] } | null = null
   #syncing: Promise<void> | null = null
   #averageMs = 0
   #sinceMeasured = 0
@@ -78,8 +85,10 @@ export class LogSync {
 
   /** Call it after each commit. `durable` is called when the commit is on the disk. */
   committed(waiting: Waiting): void {
-    const isFast = this.#averageMs < BLOCKING_MAX_MS || this.#sinceMeasured >= MEASURED_INTERVAL
-    if (isFast && !this.#syncing && !this.#isDiskBusy()) {
+    if (
+      this.#isFast ||
+      (this.#isIdle && this.#averageMs < MEASURED_MAX_MS && this.#sinceMeasured >= MEASURED_INTERVAL)
+    ) {
       try {
         this.#now()
       } catch (error) {
@@ -93,17 +102,22 @@ export class LogSync {
   }
 
   /**
-   * Blocks until the log up to this position is on the disk, so that no read shows a commit that a power cut could undo; or the
-   * whole log for `null`. Costs no sync if this or another process has done it. Throws if it fails.
+   * Waits until the log up to this position is on the disk, so that no read shows a commit that a power cut could undo; or the
+   * whole log for `null`. Costs no sync if this or another process has done it. Blocks if the disk is fast, else returns a
+   * promise. Throws or rejects if a sync fails.
    */
-  upTo(position: LogPosition | null): void {
+  upTo(position: LogPosition | null): Awaitable<void> {
     // After a failure, reads go on, and may show what the disk has lost.
-    if (this.#failure) return
-    if (position && this.covers(position)) return
-    this.#now()
+    if (this.#failure || (position && this.covers(position))) return
+    if (this.#isFast) return this.#now()
+    return new Promise((durable, failed) => {
+      const waiting = { durable, failed }
+      if (position && this.#running && isWithin(position, this.#running.position)) this.#running.waiting.push(waiting)
+      else this.#onAnotherThread(waiting)
+    })
   }
 
-  /** Like `upTo`, for the whole log, but the sync is on another thread. Rejects if it fails. */
+  /** Like `upTo`, for the whole log, but the sync is always on another thread. */
   async untilNow(): Promise<void> {
     if (this.#failure) return
     await new Promise<void>((durable, failed) => this.#onAnotherThread({ durable, failed }))
@@ -118,6 +132,14 @@ export class LogSync {
   /** Whether the log up to this position is known to be on the disk. */
   covers(position: LogPosition): boolean {
     return position.frames === 0 || isWithin(position, this.#durable) || this.#record.covers(position)
+  }
+
+  get #isIdle(): boolean {
+    return !this.#syncing && !this.#isDiskBusy()
+  }
+
+  get #isFast(): boolean {
+    return this.#isIdle && this.#averageMs < BLOCKING_MAX_MS
   }
 
   #now(): void {
@@ -161,8 +183,9 @@ export class LogSync {
 
   async #syncOnAnotherThread(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const waiting = this.#waiting.splice(0)
       const { position } = this.#commits
+      const waiting = this.#waiting.splice(0)
+      this.#running = { position, waiting }
       this.#sinceMeasured += 1
       const started = performance.now()
       const error = await new Promise<unknown>(resolve => fdatasync(this.#file, resolve))
@@ -177,6 +200,7 @@ export class LogSync {
         else durable()
       }
     }
+    this.#running = null
     this.#syncing = null
   }
 

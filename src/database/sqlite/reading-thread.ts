@@ -1,3 +1,4 @@
+import type { Awaitable } from '../../awaitable.ts'
 import { systemClock, within } from '../../clock.ts'
 import { BusyError } from '../../limits/busy-error.ts'
 import { FairQueue } from '../../limits/fair-queue.ts'
@@ -28,18 +29,18 @@ export type ReadAll = <Row>(sql: string, parameters: readonly Parameter[]) => Pr
 export class ReadingThread implements AsyncDisposable {
   readonly #path: string
   readonly #condition: FileCondition
-  readonly #syncCommits: () => void
+  readonly #commitsOnDisk: () => Awaitable<void>
   readonly #queue = new FairQueue(1)
   readonly #closing = new AbortController()
   /** With those that were replaced and have not ended yet. */
   readonly #threads = new Set<Thread>()
   #current: Thread | null = null
 
-  /** `syncCommits` blocks until all commits so far are on the disk. */
-  constructor(path: string, condition: FileCondition, syncCommits: () => void) {
+  /** `commitsOnDisk` waits until all commits so far are on the disk. */
+  constructor(path: string, condition: FileCondition, commitsOnDisk: () => Awaitable<void>) {
     this.#path = path
     this.#condition = condition
-    this.#syncCommits = syncCommits
+    this.#commitsOnDisk = commitsOnDisk
   }
 
   /**
@@ -73,7 +74,7 @@ export class ReadingThread implements AsyncDisposable {
       try {
         return await read(thread)
       } finally {
-        this.#mustBeSafeToShow(thread)
+        await this.#mustBeSafeToShow(thread)
       }
     } catch (error) {
       throw this.#condition.afterRead(error)
@@ -100,10 +101,10 @@ export class ReadingThread implements AsyncDisposable {
   }
 
   /** Its file may have been moved while the thread opened it, and other processes may have made the commits that it has seen. */
-  #mustBeSafeToShow(thread: Thread): void {
+  async #mustBeSafeToShow(thread: Thread): Promise<void> {
     try {
       this.#condition.mustBeInPlace()
-      this.#syncCommits()
+      await this.#commitsOnDisk()
     } catch (error) {
       thread.end(error)
       throw error

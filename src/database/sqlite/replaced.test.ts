@@ -138,10 +138,9 @@ test('a database that was closed refuses further work, and is not taken for a re
   await expect(database.bulkRead(async () => {})).rejects.toThrow('the database is closed')
   await expect(database.bulk('writing', async () => {})).rejects.toThrow('the database is closed')
   expect(() => database.scans.snapshot(() => {})).toThrow('the database is closed')
-  for (const read of [database.snapshot, database.current]) {
+  for (const read of [database.snapshot, database.durable, database.look, database.current]) {
     expect(() => read.call(database, () => {})).toThrow('the database is closed')
   }
-  await expect(database.durable(() => {})).rejects.toThrow('the database is closed')
   await expect(database.probe()).rejects.toThrow('the database is closed')
 })
 

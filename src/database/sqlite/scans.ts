@@ -1,3 +1,4 @@
+import { type Awaitable, whenBothThere } from '../../awaitable.ts'
 import type { FileCondition } from './condition.ts'
 import { connectAgain, type Parameter, prepared, READ_BUSY_MS } from './connection.ts'
 
@@ -7,9 +8,9 @@ export type Scans = ReturnType<typeof openScans>
 
 /**
  * Opens a separate connection for long lists. On the main one, their pages would displace frequently read pages from SQLite's
- * page cache, although each is read only once. `syncCommits` blocks until all commits so far are on the disk.
+ * page cache, although each is read only once. `commitsOnDisk` waits until all commits so far are on the disk.
  */
-export function openScans(path: string, condition: FileCondition, syncCommits: () => void) {
+export function openScans(path: string, condition: FileCondition, commitsOnDisk: () => Awaitable<void>) {
   condition.mustBeInPlace()
   const connection = connectAgain(path)
   connection.run(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`)
@@ -18,13 +19,12 @@ export function openScans(path: string, condition: FileCondition, syncCommits: (
   return {
     prepare: <Parameters extends Parameter[], Row = never>(sql: string) =>
       condition.reading(() => prepared<Parameters, Row>(connection, sql)),
-    /** Runs `read` on a snapshot of all commits so far. */
-    snapshot: <Result>(read: () => Result): Result => {
+    /** Runs `read` on a snapshot of all commits so far. Its result is there when they are on the disk. */
+    snapshot: <Result>(read: () => Result): Awaitable<Result> => {
       const shown = () => {
         // The first statement takes the snapshot.
         dataVersion.get()
-        syncCommits()
-        return read()
+        return whenBothThere(commitsOnDisk(), read, (_, result) => result)
       }
       return condition.reading(() => {
         condition.mustHaveBeenInPlace()

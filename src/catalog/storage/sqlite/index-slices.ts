@@ -64,9 +64,9 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
     return { first: first + numbersBefore, last: last + numbersBefore }
   }
   return {
-    noted: () => database.snapshot(look, 'look'),
+    noted: () => database.look(look),
     isBuilt: async () => {
-      const known = database.snapshot(() => form.get(), 'look')
+      const known = database.look(() => form.get())
       if (known?.number === INDEX_FORM) return known.is_built === 1
       await database.write(() => {
         // Another process may have noted them meanwhile.

@@ -61,12 +61,12 @@ export function sqliteKeyStore(database: SqliteDatabase, { find }: SqliteKeys): 
     )`)
   return {
     find: key => {
-      const kept = database.snapshot(() => find(key), 'write')
+      const kept = database.look(() => find(key), 'write')
       // It may not be on the disk yet.
       return kept && database.snapshot(() => find(key))
     },
     secret: async () => {
-      const known = database.snapshot(() => selectSecret.get(SECRET_NAME), 'write')
+      const known = database.look(() => selectSecret.get(SECRET_NAME), 'write')
       const made = known ?? (await database.write(() => makeSecret.get(SECRET_NAME, newFingerprintSecret())))
       if (!made) throw new Error('the database made no secret')
       return made.secret
@@ -78,7 +78,7 @@ export function sqliteKeyStore(database: SqliteDatabase, { find }: SqliteKeys): 
         const until = from + COUNTED_AT_ONCE_MS
         // If the clock was set back, some were stored at later times.
         const end = until > now ? Number.MAX_SAFE_INTEGER : until
-        bytes += database.snapshot(() => sum.get(from, end)?.bytes ?? 0)
+        bytes += database.look(() => sum.get(from, end)?.bytes ?? 0)
         await turn()
       }
       return bytes
@@ -86,7 +86,7 @@ export function sqliteKeyStore(database: SqliteDatabase, { find }: SqliteKeys): 
     deleteExpired: async () => {
       const until = Date.now() - KEPT_MS
       // A write would take the lock and sync the log even if it deletes nothing.
-      if (!database.snapshot(() => selectExpired.get(until), 'write')) return 0
+      if (!database.look(() => selectExpired.get(until), 'write')) return 0
       return database.write(() => deleteSome.run(until).changes)
     },
   }

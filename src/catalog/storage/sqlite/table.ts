@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import type { Awaitable } from '../../../awaitable.ts'
 import type { GoneRows } from '../../../database/change.ts'
 import type { Parameter } from '../../../database/sqlite/connection.ts'
 import type { SqliteDatabase, SqliteTransaction } from '../../../database/sqlite/database.ts'
@@ -119,7 +120,7 @@ export function sqliteTable<Row extends Values>(
       }),
     delete: (id, expected) => {
       // A long array is deleted in many turns of the event loop.
-      const isLong = database.snapshot(() => (reader.find(id)?.cut ?? null) !== null)
+      const isLong = database.look(() => (reader.find(id)?.cut ?? null) !== null, 'write')
       if (isLong) return deleteLong(database, resource, id, expected)
       return database.write(changes => {
         const before = reader.row(id)
@@ -169,7 +170,7 @@ function scanning<Row extends Values>(source: Scans, resource: StoredResource<Ro
       FROM ${resource.table} AS owner ${indexedBy(index)} ${joins(resource, 'CROSS JOIN')}
       WHERE ${list.where} ORDER BY ${list.orderBy}`,
   )
-  return (query: ListQuery<Row>): Scanned =>
+  return (query: ListQuery<Row>): Awaitable<Scanned> =>
     source.snapshot(() => {
       const { statement, parameters } = statementOf(query)
       const items: Found[] = []

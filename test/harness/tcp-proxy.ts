@@ -26,6 +26,8 @@ export interface TcpProxy extends AsyncDisposable {
   readonly replace: () => void
   /** How many client connections were opened so far. */
   readonly connections: () => number
+  /** How many times clients have sent something so far. */
+  readonly sent: () => number
 }
 
 interface Held {
@@ -43,6 +45,7 @@ export async function openTcpProxy(target: number): Promise<TcpProxy> {
   let released = Promise.resolve()
   let heldBack: { text: string; begin: () => void; released: Promise<void> } | null = null
   let opened = 0
+  let sent = 0
   const keep = (socket: Socket, partner?: Socket) => {
     sockets.add(socket)
     socket.setNoDelay(true)
@@ -57,6 +60,7 @@ export async function openTcpProxy(target: number): Promise<TcpProxy> {
     const server = connect(target, '127.0.0.1')
     let releasedHere = Promise.resolve()
     client.on('data', async (bytes: Buffer) => {
+      sent += 1
       if (heldBack && bytes.includes(heldBack.text)) {
         heldBack.begin()
         releasedHere = heldBack.released
@@ -134,6 +138,7 @@ export async function openTcpProxy(target: number): Promise<TcpProxy> {
       held.clear()
     },
     connections: () => opened,
+    sent: () => sent,
     [Symbol.asyncDispose]: async () => {
       cut()
       listener.close()

@@ -53,9 +53,8 @@ const PLANNED_WAITING_MAX = 1_024
 const PLANNED_WAIT_MAX_MS = 5_000
 const TOO_MANY_PLANNED = 'Too many searches are waiting'
 
-/** For all statements of a transaction. */
-const PLAN_FOR_PARAMETERS = 'SET LOCAL plan_cache_mode = force_custom_plan'
-const ON_ONE_SNAPSHOT = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ'
+/** For all statements of a transaction. With a parameter, it is sent together with the next statement. */
+const PLAN_FOR_PARAMETERS = "SELECT set_config('plan_cache_mode', $1::text, TRUE)"
 
 /** A write that has not begun by then is refused: this process has told its client that it failed. */
 const WRITE_BEGINS_MS = STATEMENT_MS + ANSWER_GRACE_MS
@@ -157,15 +156,18 @@ export class PostgresDatabase implements AsyncDisposable {
    */
   async readPlanned<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
     if (this.#planned.length >= PLANNED_WAITING_MAX) throw new BusyError(TOO_MANY_PLANNED)
-    using _ = await this.#planned.takeWithin(PLANNED_WAIT_MAX_MS, TOO_MANY_PLANNED)
-    return await this.#retried(reading =>
-      reading.transaction(async ask => {
-        const query: Query = (sql, ...parameters) => ask(onPrimary(sql), ...parameters)
-        // Sent at once: the server begins a statement when it has ended the one before.
-        const [, , result] = await Promise.all([ask(ON_ONE_SNAPSHOT), ask(PLAN_FOR_PARAMETERS), work(query)])
-        return result
-      }),
-    )
+    const place = await this.#planned.takeWithin(PLANNED_WAIT_MAX_MS, TOO_MANY_PLANNED)
+    return new Promise<Result>((resolve, reject) => {
+      const reading = this.#retried(pool =>
+        pool.transaction(async ask => {
+          const query: Query = (sql, ...parameters) => ask(onPrimary(sql), ...parameters)
+          const [, result] = await Promise.all([ask(PLAN_FOR_PARAMETERS, 'force_custom_plan'), work(query)])
+          // Nobody has to wait for the end of a transaction that has only read.
+          resolve(result)
+        }, 'REPEATABLE READ'),
+      )
+      reading.catch(reject).finally(() => place[Symbol.dispose]())
+    })
   }
 
   /**

@@ -48,6 +48,8 @@ export interface PoolOptions {
   readonly isPrepared?: boolean
 }
 
+type IsolationLevel = 'READ COMMITTED' | 'REPEATABLE READ'
+
 /** Runs one statement and resolves to its rows. */
 export type Query = <Row>(sql: string, ...parameters: Parameter[]) => Promise<Row[]>
 
@@ -133,11 +135,17 @@ export class Pool implements AsyncDisposable {
     return this.#timed(connections => connections.unsafe<Row[]>(sql, parameters))
   }
 
-  /** Runs `work` on one connection, in one transaction. */
-  transaction<Result>(work: (query: Query, connection: RawConnection) => Promise<Result>): Promise<Result> {
+  /**
+   * Runs `work` on one connection, in one transaction. Statements with parameters that `work` does not wait for are sent at once, once
+   * the connection has prepared them.
+   */
+  transaction<Result>(
+    work: (query: Query, connection: RawConnection) => Promise<Result>,
+    level: IsolationLevel = 'READ COMMITTED',
+  ): Promise<Result> {
     return this.#timed(async (connections, pending) => {
       const setLimits = this.#options.isLong ? await this.#setLimits(connections) : null
-      return connections.begin(async connection => {
+      return connections.begin(`ISOLATION LEVEL ${level}`, async connection => {
         if (setLimits !== null) await connection.unsafe(setLimits)
         const query: Query = async (sql, ...parameters) => {
           this.#renew(pending)
@@ -153,12 +161,13 @@ export class Pool implements AsyncDisposable {
     })
   }
 
-  /** SQL for the level and the limits of a long transaction: a pooler's connections have those of their user, for short work. */
+  /** SQL for the limits of a long transaction: a pooler's connections have those of their user, for short work. */
   async #setLimits(connections: SQL): Promise<string> {
     const known = await connections.unsafe<unknown[]>(HAS_TRANSACTION_TIMEOUT)
     const limits = { ...limitsOf(this.#options), ...(known.length > 0 && { transaction_timeout: 0 }) }
-    const set = Object.entries(limits).map(([name, value]) => `SET LOCAL ${name} = ${value}`)
-    return ['SET TRANSACTION ISOLATION LEVEL READ COMMITTED', ...set].join('; ')
+    return Object.entries(limits)
+      .map(([name, value]) => `SET LOCAL ${name} = ${value}`)
+      .join('; ')
   }
 
   /** Replaces all connections. Statements in progress end on the old ones. */

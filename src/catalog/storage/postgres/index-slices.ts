@@ -1,5 +1,5 @@
 import { LIMIT_WAIT, PostgresTables } from '../../../database/postgres/bulk.ts'
-import { LOG_NO_CHANGES } from '../../../database/postgres/changes.ts'
+import { LOG_CHANGES } from '../../../database/postgres/changes.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Query } from '../../../database/postgres/pool.ts'
 import type { IndexSlices, NotedRange } from '../index/catching-up.ts'
@@ -14,7 +14,10 @@ const SLICES = { few: { rows: 256, notes: 4_096 }, many: { rows: 1_024, notes: 1
 
 /** One process writes the index at a time, because another one might write what it has read before. The number is arbitrary. */
 const INDEX_LOCK = 5_365_741
-/** For slices. The others do not wait in the server, where each would hold a connection. */
+/**
+ * For slices. The others do not wait in the server, where each would hold a connection. Another process may have taken the notes which
+ * the same statement reads, because its snapshot is older than the lock. So their rows are read by a later one.
+ */
 const TRY_LOCK = `SELECT pg_try_advisory_xact_lock(${INDEX_LOCK}) AS is_ours`
 /** For a rebuild, which comes next then. Between the slices of a service, it would hardly find the lock free. */
 const WAIT_FOR_LOCK = `SELECT FROM pg_advisory_xact_lock(${INDEX_LOCK})`
@@ -25,6 +28,8 @@ const REBUILD_SHARE = 0.4
 
 const NOTED =
   'SELECT (SELECT min(number) FROM index_notes)::float8 AS first, (SELECT max(number) FROM index_notes)::float8 AS last'
+
+const FORGET = 'DELETE FROM index_notes WHERE number = ANY ($1::bigint[])'
 
 const FORM = 'SELECT number::float8 AS number, is_built FROM index_form WHERE id = 1'
 
@@ -44,7 +49,7 @@ export function postgresIndexSlices(
 ): IndexSlices {
   const takers = new Map(indexes.flatMap(takersOf))
   const logNothing = async (ask: Query) => {
-    if (logsEveryTransaction(database)) await ask(LOG_NO_CHANGES)
+    if (logsEveryTransaction(database)) await ask(LOG_CHANGES, '[]', 0)
   }
   return {
     noted: async () => {
@@ -68,17 +73,15 @@ export function postgresIndexSlices(
       const finished = database.isDistributed ? await finishedNotes(rows) : null
       if (finished?.length === 0) return 'busy'
       return database.transaction(async ask => {
-        const [lock] = await ask<{ is_ours: boolean }>(TRY_LOCK)
-        if (!lock?.is_ours) return 'busy'
         const [notes] = await (finished
           ? ask<Notes>(notesWhere('number = ANY ($1::bigint[])', rows), idArray(finished))
           : ask<Notes>(notesWhere(`TRUE ORDER BY number LIMIT ${most}`, rows)))
-        if (!notes?.numbers || !notes.parts) return 'taken'
+        if (!notes?.is_ours) return 'busy'
+        if (!notes.numbers || !notes.parts) return 'taken'
         const ids: Readonly<Record<string, readonly number[]>> = JSON.parse(notes.parts)
         for (const [part, take] of takers) if (ids[part]) await take(ask, ids[part])
-        await ask('DELETE FROM index_notes WHERE number = ANY ($1::bigint[])', `{${notes.numbers}}`)
         // Otherwise each slice would clear the caches of all nodes.
-        await logNothing(ask)
+        await Promise.all([ask(FORGET, `{${notes.numbers}}`), logNothing(ask)])
         return 'taken'
       })
     },
@@ -147,19 +150,22 @@ export function noteRows(table: TableName, which = 'TRUE'): string {
 }
 
 interface Notes {
+  /** Whether this process has the lock. */
+  readonly is_ours: boolean
   readonly numbers: string | null
   /** A JSON object of the ids by part. */
   readonly parts: string | null
 }
 
-/** SQL that groups notes of the first rows by their parts. A row is taken as it is now, so all of its notes are taken at once. */
+/** SQL that locks the index and groups notes of the first rows by their parts. All notes of a row are taken at once, as it is now. */
 function notesWhere(condition: string, rows: number): string {
   return `
-    WITH notes AS (SELECT number, part, id FROM index_notes WHERE ${condition}),
+    WITH lock AS MATERIALIZED (${TRY_LOCK}),
+    notes AS (SELECT number, part, id FROM index_notes WHERE (SELECT is_ours FROM lock) AND ${condition}),
     of_rows AS (
       SELECT part, id, string_agg(number::text, ',') AS numbers FROM notes GROUP BY part, id ORDER BY min(number) LIMIT ${rows}
     )
-    SELECT string_agg(numbers, ',') AS numbers, json_object_agg(part, ids)::text AS parts
+    SELECT (SELECT is_ours FROM lock) AS is_ours, string_agg(numbers, ',') AS numbers, json_object_agg(part, ids)::text AS parts
     FROM (SELECT part, string_agg(numbers, ',') AS numbers, json_agg(id) AS ids FROM of_rows GROUP BY part) AS by_part`
 }
 

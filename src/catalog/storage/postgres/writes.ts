@@ -86,7 +86,7 @@ export function takingTurns() {
 /**
  * Deletes a resource and returns it with the items that were deleted with it. A statement sees the database as it was when
  * the statement began, before it waited for a lock. So the resource is locked first, then the items that are shown; until the
- * commit, nobody can add an item or change one of those. Another statement then reads them and deletes the resource. A last
+ * commit, nobody can add an item or change one of those. Another statement then reads them and deletes the resource. The last
  * one logs the change, because only then the transaction holds the locks of all that was deleted.
  */
 function deleting<Row extends Values>(
@@ -111,10 +111,13 @@ function deleting<Row extends Values>(
         return { changed: name }
       }
       const [items] = lockItems ? await ask<Partial<GoneRows>>(lockItems, id) : []
-      const group = groupOf(await ask<RawRow>(deleteOne, id), rows)
       const gone = items?.count === undefined ? null : { count: items.count, of: items.of ?? null }
       const changes = [changeOf(resource, { id, before, after: null, gone })]
-      await ask(LOG_CHANGES, JSON.stringify(changes), eventCount(changes))
+      const [deleted] = await Promise.all([
+        ask<RawRow>(deleteOne, id),
+        ask(LOG_CHANGES, JSON.stringify(changes), eventCount(changes)),
+      ])
+      const group = groupOf(deleted, rows)
       return group ? { done: rows.found(group) } : { missing: name }
     })
 }

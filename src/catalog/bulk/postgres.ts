@@ -53,10 +53,12 @@ export function postgresLoader(database: PostgresDatabase, isServing: boolean): 
     const statementMs = isServing ? SERVING_STATEMENT_MS : undefined
     const Tables = isDistributed ? CitusTables : PostgresTables
     const { result, changes } = await database.bulk(async (query, connection) => {
-      // A server has the rows already.
-      await query(isServing ? `SET LOCAL lock_timeout = ${SERVING_LOCK_MS}` : MAY_IDLE)
-      for (const statement of isDistributed ? BEGIN_ON_CITUS : BEGIN) await query(statement)
-      if (isServing) await query(`SET LOCAL lock_timeout = ${HOLDING_LOCK_MS}`)
+      const begin = isDistributed ? BEGIN_ON_CITUS : BEGIN
+      // A server has the rows already. In one script, so that creates wait for no answers in between.
+      const script = isServing
+        ? [`SET LOCAL lock_timeout = ${SERVING_LOCK_MS}`, ...begin, `SET LOCAL lock_timeout = ${HOLDING_LOCK_MS}`]
+        : [MAY_IDLE, ...begin]
+      await connection.runScript(script.join('; '))
       const load = new Load(new Tables(query, connection, isServing ? 'INSERT' : 'COPY'), {
         takesOnlyNewIds: isServing,
         // Servers go on, and dropping an index would lock them out.

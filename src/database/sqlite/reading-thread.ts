@@ -65,6 +65,13 @@ export class ReadingThread implements AsyncDisposable {
   }
 
   async #inTurn<Result>(read: (thread: Thread) => Promise<Result>): Promise<Result> {
+    const result = await this.#alone(read)
+    // Other processes may have made the commits that the thread has seen.
+    await this.#commitsOnDisk()
+    return result
+  }
+
+  async #alone<Result>(read: (thread: Thread) => Promise<Result>): Promise<Result> {
     if (this.#queue.length >= WAITING_MAX) throw new BusyError(TOO_MANY)
     using _ = await this.#queue.takeWithin(WAIT_MAX_MS, TOO_MANY)
     this.#closing.signal.throwIfAborted()
@@ -74,7 +81,7 @@ export class ReadingThread implements AsyncDisposable {
       try {
         return await read(thread)
       } finally {
-        await this.#mustBeSafeToShow(thread)
+        this.#mustBeInPlace(thread)
       }
     } catch (error) {
       throw this.#condition.afterRead(error)
@@ -100,11 +107,10 @@ export class ReadingThread implements AsyncDisposable {
     return thread
   }
 
-  /** Its file may have been moved while the thread opened it, and other processes may have made the commits that it has seen. */
-  async #mustBeSafeToShow(thread: Thread): Promise<void> {
+  /** The file may have been moved while the thread opened it. */
+  #mustBeInPlace(thread: Thread): void {
     try {
       this.#condition.mustBeInPlace()
-      await this.#commitsOnDisk()
     } catch (error) {
       thread.end(error)
       throw error

@@ -2,6 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { startChatServer } from '../../test/harness/chat/chat-server.ts'
 import { postgres, sqlite } from '../../test/harness/engines.ts'
 import { type Collector, startCollector } from '../../test/harness/peers/collector.ts'
+import { connected } from '../../test/harness/postgres/database.ts'
 import { expectRefusal } from '../../test/harness/refusal.ts'
 import { sample } from '../../test/harness/samples.ts'
 import { run, startServer } from '../../test/harness/service.ts'
@@ -185,6 +186,24 @@ test('a slow request is logged with where its time went', async () => {
   expect(logged.spent_ms['hashing the password']).toBeGreaterThan(1)
   const total = Object.values<number>(logged.spent_ms).reduce((sum, part) => sum + part, 0)
   expect(Math.abs(total - logged.duration_ms)).toBeLessThan(1)
+})
+
+test('on PostgreSQL, the time of a slow search is that of a statement', async () => {
+  await using shop = await startShopOn(postgres, { environment: { SLOW_MS: '200', ACCESS_LOG: 'off' } })
+  await using sql = connected(shop.url)
+  const searched = Promise.withResolvers<void>()
+  await sql.begin(async transaction => {
+    await transaction`LOCK TABLE product_facts`
+    shop.api.get('/facets/products').then(() => searched.resolve(), searched.reject)
+    await Bun.sleep(300)
+  })
+  await searched.promise
+  await shop.service.stop()
+  const line = shop.service
+    .errors()
+    .split('\n')
+    .find(text => text.includes('/facets/products took'))
+  expect(JSON.parse(line ?? '{}').spent_ms.statement).toBeGreaterThan(200)
 })
 
 test('an answer whose model is slow to begin is logged', async () => {

@@ -3,6 +3,7 @@ import { getLogger } from '@logtape/logtape'
 import { BusyError } from '../../limits/busy-error.ts'
 import { FairQueue } from '../../limits/fair-queue.ts'
 import { OperatorError } from '../../program/operator-error.ts'
+import { Timeline, timedFromQueue } from '../../tracing/timeline.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { PostgresAddress } from './address.ts'
 import { Batch, BatchFigures, type BatchLimits, type RunBatch } from './batch.ts'
@@ -154,19 +155,25 @@ export class PostgresDatabase implements AsyncDisposable {
    * Like `readPrimary`, for statements on one snapshot whose best plans depend on their parameters: they are planned for these, while
    * others may be planned once for all. `work` may be called again.
    */
-  async readPlanned<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
-    if (this.#planned.length >= PLANNED_WAITING_MAX) throw new BusyError(TOO_MANY_PLANNED)
-    const place = await this.#planned.takeWithin(PLANNED_WAIT_MAX_MS, TOO_MANY_PLANNED)
-    return new Promise<Result>((resolve, reject) => {
-      const reading = this.#retried(pool =>
-        pool.transaction(async ask => {
-          const query: Query = (sql, ...parameters) => ask(onPrimary(sql), ...parameters)
-          const [, result] = await Promise.all([ask(PLAN_FOR_PARAMETERS, 'force_custom_plan'), work(query)])
-          // Nobody has to wait for the end of a transaction that has only read.
-          resolve(result)
-        }, 'REPEATABLE READ'),
-      )
-      reading.catch(reject).finally(() => place[Symbol.dispose]())
+  readPlanned<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
+    return timedFromQueue('statement', async begins => {
+      if (this.#planned.length >= PLANNED_WAITING_MAX) throw new BusyError(TOO_MANY_PLANNED)
+      const place = await this.#planned.takeWithin(PLANNED_WAIT_MAX_MS, TOO_MANY_PLANNED)
+      begins()
+      return new Promise<Result>((resolve, reject) => {
+        const read = () =>
+          this.#retried(reading =>
+            reading.transaction(async ask => {
+              const query: Query = (sql, ...parameters) => ask(onPrimary(sql), ...parameters)
+              const [, result] = await Promise.all([ask(PLAN_FOR_PARAMETERS, 'force_custom_plan'), work(query)])
+              // Nobody has to wait for the end of a transaction that has only read.
+              resolve(result)
+            }, 'REPEATABLE READ'),
+          )
+        // The time until that end is not the request's.
+        const reading = new Timeline(null).run(read)
+        reading.catch(reject).finally(() => place[Symbol.dispose]())
+      })
     })
   }
 

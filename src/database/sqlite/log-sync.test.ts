@@ -75,7 +75,7 @@ test.skipIf(!CAN_TRACE)(
       using folder = temporaryFolder()
       const file = join(folder.path, 'calls')
       await using service = await startService(`sqlite:${join(folder.path, 'shop.db')}`, {
-        flags: FLAGS,
+        flags: [...FLAGS, '--slow-ms', '100'],
         through: strace(file, 'delay_enter=300000'),
       })
       const api = client(() => service.address)
@@ -111,6 +111,7 @@ test.skipIf(!CAN_TRACE)(
       if ((await read).status !== 200 || order.slice(-6).indexOf('read') < 5) return false
       await Promise.all([first, second])
       await service.stop()
+      expect(service.errors()).toMatch(/GET \/products\/5 took .*: waiting for the disk \d/)
       // The list, the second, and the read of it. Nothing was committed after these.
       const { responses, tooEarly } = shown(readFileSync(file, 'utf8'), /\[\{\\"id\\":|\{\\"id\\":5,/)
       expect(responses).toBe(3)

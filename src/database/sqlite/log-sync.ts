@@ -2,6 +2,7 @@ import type { Database } from 'bun:sqlite'
 import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
 import type { Awaitable } from '../../awaitable.ts'
 import { Histogram, SECONDS } from '../../metrics/histogram.ts'
+import { timed } from '../../tracing/timeline.ts'
 import type { Commits } from './commits.ts'
 import { companionFile } from './connection.ts'
 import { isWithin, type LogPosition, type LogRecord } from './log-record.ts'
@@ -110,11 +111,13 @@ export class LogSync {
     // After a failure, reads go on, and may show what the disk has lost.
     if (this.#failure || (position && this.covers(position))) return
     if (this.#isFast) return this.#now()
-    return new Promise((durable, failed) => {
-      const waiting = { durable, failed }
-      if (position && this.#running && isWithin(position, this.#running.position)) this.#running.waiting.push(waiting)
-      else this.#onAnotherThread(waiting)
-    })
+    const synced = () =>
+      new Promise<void>((durable, failed) => {
+        const waiting = { durable, failed }
+        if (position && this.#running && isWithin(position, this.#running.position)) this.#running.waiting.push(waiting)
+        else this.#onAnotherThread(waiting)
+      })
+    return timed('waiting for the disk', synced)
   }
 
   /** Like `upTo`, for the whole log, but the sync is always on another thread. */

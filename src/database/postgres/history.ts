@@ -51,7 +51,7 @@ interface PieceRow extends Row {
   readonly has_ended: boolean
 }
 
-/** What it needs of a database. */
+/** The methods of a database that the history calls. */
 interface Source {
   readonly readPrimary: Query
   readonly write: Query

@@ -1,6 +1,5 @@
 import type { Awaitable } from '../../awaitable.ts'
-import type { ChangeHistory, LoggedPiece, LoggedTransaction } from '../change.ts'
-import { newTag } from '../change.ts'
+import { type ChangeHistory, type LoggedPiece, type LoggedTransaction, newTag } from '../change.ts'
 import { BEGINNING, NO_CHANGES } from './change-log.ts'
 import type { Parameter, Prepared } from './connection.ts'
 
@@ -24,7 +23,7 @@ interface Row {
   readonly changes: string
 }
 
-/** What it needs of a database. */
+/** The methods of a database that the history calls. */
 interface Source {
   prepare<Parameters extends Parameter[], Row = never>(sql: string): Prepared<Parameters, Row>
   snapshot<Result>(read: () => Result): Awaitable<Result>

@@ -86,10 +86,8 @@ export class LogSync {
 
   /** Call it after each commit. `durable` is called when the commit is on the disk. */
   committed(waiting: Waiting): void {
-    if (
-      this.#isFast ||
-      (this.#isIdle && this.#averageMs < MEASURED_MAX_MS && this.#sinceMeasured >= MEASURED_INTERVAL)
-    ) {
+    const isMeasured = this.#averageMs < MEASURED_MAX_MS && this.#sinceMeasured >= MEASURED_INTERVAL
+    if (this.#isFast || (isMeasured && this.#isIdle)) {
       try {
         this.#now()
       } catch (error) {
@@ -111,13 +109,10 @@ export class LogSync {
     // After a failure, reads go on, and may show what the disk has lost.
     if (this.#failure || (position && this.covers(position))) return
     if (this.#isFast) return this.#now()
-    const synced = () =>
-      new Promise<void>((durable, failed) => {
-        const waiting = { durable, failed }
-        if (position && this.#running && isWithin(position, this.#running.position)) this.#running.waiting.push(waiting)
-        else this.#onAnotherThread(waiting)
-      })
-    return timed('waiting for the disk', synced)
+    const running = position && this.#running && isWithin(position, this.#running.position) ? this.#running : null
+    return timed('waiting for the disk', () =>
+      running ? new Promise((durable, failed) => running.waiting.push({ durable, failed })) : this.untilNow(),
+    )
   }
 
   /** Like `upTo`, for the whole log, but the sync is always on another thread. */

@@ -49,6 +49,7 @@ export function postgresIndexSlices(
 ): IndexSlices {
   const takers = new Map(indexes.flatMap(takersOf))
   const logNothing = async (ask: Query) => {
+    // With parameters, it is sent together with the statement before.
     if (logsEveryTransaction(database)) await ask(LOG_CHANGES, '[]', 0)
   }
   return {
@@ -157,7 +158,10 @@ interface Notes {
   readonly parts: string | null
 }
 
-/** SQL that locks the index and groups notes of the first rows by their parts. All notes of a row are taken at once, as it is now. */
+/**
+ * SQL that locks the index and groups notes of the first rows by their parts. A row is taken as it is now, so all of its notes are
+ * taken at once.
+ */
 function notesWhere(condition: string, rows: number): string {
   return `
     WITH lock AS MATERIALIZED (${TRY_LOCK}),

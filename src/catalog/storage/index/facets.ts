@@ -11,7 +11,7 @@ const WAIT_MAX_MS = 5_000
 const TOO_MANY = 'Too many facets are waiting to be counted'
 
 /** The least averages of the facet of ratings. */
-const LEAST_STARS = [4, 3, 2, 1] as const
+export const LEAST_STARS = [4, 3, 2, 1] as const
 
 /** Each facet, with the column of the filters that it ignores, so that a client can choose another value. */
 const OWN_COLUMNS = { category_id: 'category_id', price: 'price', rating: 'average' } as const
@@ -76,19 +76,15 @@ export interface CountedRow {
   readonly [count: string]: number | string | null
 }
 
-/** SQL for what is counted of a group of products, each as `owner`, and of all groups together. `price` makes a parameter. */
-export function countedColumns(priceBands: readonly number[], price: (bound: number) => string, cast = '') {
-  const counts = [
-    ['number', 'count(*)'],
-    ...priceBands.map((bound, at) => [`below_${at}`, `count(*) FILTER (WHERE owner.price < ${price(bound)})`]),
-    ...LEAST_STARS.map(stars => [`rated_${stars}`, `count(*) FILTER (WHERE owner.average >= ${stars})`]),
-  ]
-  const ofGroup = counts.map(([name, sql]) => `${sql} AS ${name}`)
-  const ofAll = counts.map(([name]) => `coalesce(sum(${name}), 0)${cast} AS ${name}`)
-  return {
-    ofGroup: ['min(owner.price) AS least, max(owner.price) AS most', ...ofGroup].join(', '),
-    ofAll: ['min(least) AS least, max(most) AS most', ...ofAll].join(', '),
-  }
+/**
+ * The columns of what is counted of a group of products, `number`, `least` and `most` besides: how many cost less than each bound, and how
+ * many have at least each average. `ofAll` is SQL that counts all groups together.
+ */
+export function countedColumns(priceBands: readonly number[], cast = '') {
+  const below = priceBands.map((_, at) => `below_${at}`)
+  const rated = LEAST_STARS.map(stars => `rated_${stars}`)
+  const sums = ['number', ...below, ...rated].map(name => `coalesce(sum(${name}), 0)${cast} AS ${name}`)
+  return { below, rated, ofAll: ['min(least) AS least, max(most) AS most', ...sums].join(', ') }
 }
 
 /** Reads the counts in a row with the columns `ofAll`. */

@@ -1,6 +1,13 @@
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Query } from '../../../database/postgres/pool.ts'
-import { type CountedParts, type CountedRow, countedColumns, countsIn, type ReadFacets } from '../index/facets.ts'
+import {
+  type CountedParts,
+  type CountedRow,
+  countedColumns,
+  countsIn,
+  LEAST_STARS,
+  type ReadFacets,
+} from '../index/facets.ts'
 import type { ListQuery } from '../query.ts'
 import type { IndexedResource, Values } from '../resource.ts'
 import { indexSelection } from './index-reads.ts'
@@ -12,7 +19,13 @@ export function postgresFacetReads<Row extends Values>(
 ): ReadFacets<Row> {
   const read = async (ask: Query, list: ListQuery<Row>, { priceBands, categoryLimit, named }: CountedParts) => {
     const { from, parameters, parameter } = indexSelection(resource, list, null)
-    const { ofGroup, ofAll } = countedColumns(priceBands, bound => `${parameter(bound)}::float8`, '::float8')
+    const { below, rated, ofAll } = countedColumns(priceBands, '::float8')
+    const conditions = [
+      ...priceBands.map(bound => `owner.price < ${parameter(bound)}::float8`),
+      ...LEAST_STARS.map(stars => `owner.average >= ${stars}`),
+    ]
+    const counts = [...below, ...rated].map((name, at) => `count(*) FILTER (WHERE ${conditions[at]}) AS ${name}`)
+    const ofGroup = ['count(*) AS number, min(owner.price) AS least, max(owner.price) AS most', ...counts].join(', ')
     const listed = (table: string) =>
       `(SELECT json_agg(json_build_object('value', value, 'name', name, 'count', number) ORDER BY number DESC, value)::text FROM ${table})`
     const [row] = await ask<CountedRow & { readonly state: string | null }>(

@@ -15,12 +15,12 @@ export function repositoriesOf(database: StoreDatabase) {
         prompts: sqlitePrompts(database),
         answers: sqliteAnswers(database),
         spending: sqliteSpending(database),
-        secrets: sqliteSecret(database),
+        secret: sqliteSecret(database),
       }
     : {
         prompts: postgresPrompts(database),
         answers: postgresAnswers(database),
         spending: postgresSpending(database),
-        secrets: postgresSecret(database),
+        secret: postgresSecret(database),
       }
 }

@@ -71,9 +71,9 @@ export async function serveChat(line: CommandLine): Promise<void> {
   await using _ = startHousekeeping({ prompts, answers: repositories.answers, spending })
   const { trustedProxies } = settings.server
   const keys = asksForKeys ? new KeyRing(keysOf(database)) : null
-  const { secrets } = repositories
+  const { secret } = repositories
   const isOpen = password === null && keys === null
-  const login = isOpen ? null : new Login({ password, keys, secrets, cookieName: COOKIE_NAME, trustedProxies })
+  const login = isOpen ? null : new Login({ password, keys, secret, cookieName: COOKIE_NAME, trustedProxies })
   const probe = () => database.probe()
   const app = createChat({ prompts, answers, spending, login, probe })
   const admin = await openAdmin(settings.admin, ALONE)

@@ -39,7 +39,7 @@ function startOffice(trustedProxies = 0) {
   const login = new Login({
     password: null,
     keys,
-    secrets: { secret: async () => Buffer.alloc(32, 7) },
+    secret: async () => Buffer.alloc(32, 7),
     cookieName: 'office',
     trustedProxies,
   })

@@ -7,7 +7,7 @@ import type { KeyRing } from '../access/key-ring.ts'
 import { ClientLimitError } from '../limits/busy-error.ts'
 import { Rate } from '../limits/rate.ts'
 import { type SessionCookie, sessionsIn } from './session-cookie.ts'
-import { type SecretRepository, Sessions } from './sessions.ts'
+import { Sessions, type StoredSecret } from './sessions.ts'
 
 const log = getLogger(['stockroom', 'login'])
 
@@ -37,7 +37,7 @@ export interface LoginOptions {
   readonly password: string | null
   /** `null` if users cannot log in with keys. */
   readonly keys: KeyRing | null
-  readonly secrets: SecretRepository
+  readonly secret: StoredSecret
   /** The name of the session cookie. Servers on one host need different names. */
   readonly cookieName: string
   /** The number of entries of `X-Forwarded-Proto` to trust. */
@@ -56,11 +56,11 @@ export class Login {
   readonly #sessions: Sessions
 
   constructor(options: LoginOptions) {
-    const { password, keys, secrets, cookieName, trustedProxies, sessionSeconds = SESSION_SECONDS } = options
+    const { password, keys, secret, cookieName, trustedProxies, sessionSeconds = SESSION_SECONDS } = options
     this.cookie = { name: cookieName, seconds: sessionSeconds, trustedProxies }
     this.#password = password
     this.#keys = keys
-    this.#sessions = new Sessions(secrets, normalized(password ?? ''), sessionSeconds)
+    this.#sessions = new Sessions(secret, normalized(password ?? ''), sessionSeconds)
   }
 
   /** The kind of credential that users log in with. */

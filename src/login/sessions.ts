@@ -4,11 +4,8 @@ import { once } from '../shared.ts'
 /** The length of the secret that sessions are signed with. */
 export const SECRET_BYTES = 32
 
-/** Stores the secret behind the signatures of sessions. */
-export interface SecretRepository {
-  /** The same for all processes, also after a restart. The first caller makes it. */
-  secret(): Promise<Buffer>
-}
+/** The secret behind the signatures of sessions: the same for all processes, also after a restart. The first caller makes it. */
+export type StoredSecret = () => Promise<Buffer>
 
 /** A signed text: the holder, the end in seconds since 1970, and the signature. */
 const SESSION = /^(?<claim>(?<holder>[a-z0-9-]+)\.(?<end>\d{1,12}))\.(?<signature>[\w-]{43})$/
@@ -24,8 +21,8 @@ export class Sessions {
   /** Made of both, so the database is not enough to forge the session of a user with the password. Another password ends sessions. */
   readonly #key: () => Promise<Buffer>
 
-  constructor(secrets: SecretRepository, password: string, seconds: number) {
-    this.#key = once(async () => hmac(await secrets.secret(), password))
+  constructor(secret: StoredSecret, password: string, seconds: number) {
+    this.#key = once(async () => hmac(await secret(), password))
     this.#seconds = seconds
   }
 

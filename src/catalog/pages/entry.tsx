@@ -48,7 +48,7 @@ export function loginOf({ catalog: { access }, repositories, trustedProxies }: P
   return new Login({
     password: null,
     keys: access.keys,
-    secrets: { secret },
+    secret,
     cookieName: COOKIE_NAME,
     trustedProxies,
   })

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
-import { SECRET_BYTES, type SecretRepository } from '../../login/sessions.ts'
+import { SECRET_BYTES, type StoredSecret } from '../../login/sessions.ts'
 
-export function sqliteSecret(database: SqliteDatabase): SecretRepository {
+export function sqliteSecret(database: SqliteDatabase): StoredSecret {
   const select = database.prepare<[], { secret: string }>('SELECT secret FROM chat_secret')
   const insert = database.prepare<[secret: string]>(
     'INSERT INTO chat_secret (id, secret) VALUES (1, ?) ON CONFLICT DO NOTHING',
@@ -13,7 +13,5 @@ export function sqliteSecret(database: SqliteDatabase): SecretRepository {
       insert.run(secret)
       return select.get() ?? { secret }
     })
-  return {
-    secret: async () => Buffer.from(((await database.snapshot(() => select.get())) ?? (await make())).secret, 'hex'),
-  }
+  return async () => Buffer.from(((await database.snapshot(() => select.get())) ?? (await make())).secret, 'hex')
 }

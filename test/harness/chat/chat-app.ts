@@ -76,8 +76,8 @@ export async function startChatApp(
     })
     const prompts = new Prompts(repositories.prompts, { ...RETENTION, ...retention }, clock)
     if (isKept) own.use(startHousekeeping({ prompts, answers: repositories.answers, spending, clock }))
-    const { secrets } = repositories
-    const ofLogin = { password, keys: null, secrets, cookieName: COOKIE_NAME, trustedProxies: 1 }
+    const { secret } = repositories
+    const ofLogin = { password, keys: null, secret, cookieName: COOKIE_NAME, trustedProxies: 1 }
     const login = password === null ? null : new Login({ ...ofLogin, ...loginOptions })
     const app = createChat({ prompts, answers, spending, login, probe: () => database.probe() })
     const listening = own.use(listen({ app, ...LOOPBACK, trustedProxies: 1 }))

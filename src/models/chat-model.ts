@@ -30,13 +30,11 @@ export interface Question {
   readonly trace?: TraceContext | null
 }
 
-/** The tokens that an answer has used. */
+/** The tokens that an answer has used, estimated if the model does not report them. */
 export interface Usage {
   readonly inputTokens: number
   /** Including those of the model's reasoning. */
   readonly outputTokens: number
-  /** Whether the model has not reported them. */
-  readonly isEstimate: boolean
 }
 
 /** Why an answer failed or was cut off. */

@@ -18,7 +18,7 @@ function tellsUsage(protocol: Protocol): void {
       await call.send('A tool.')
       await call.finish('whole', { input: 1_234, output: 567 })
       await answer.end()
-      expect(answer.usages).toEqual([{ inputTokens: 1_234, outputTokens: 567, isEstimate: false }])
+      expect(answer.usages).toEqual([{ inputTokens: 1_234, outputTokens: 567 }])
     })
 
     test('the usage of an answer that reaches the length limit of the model is told', async () => {
@@ -28,7 +28,7 @@ function tellsUsage(protocol: Protocol): void {
       await call.send('A tool')
       await call.finish('too long', { input: 1_234, output: 567 })
       await answer.end()
-      expect(answer.usages).toEqual([{ inputTokens: 1_234, outputTokens: 567, isEstimate: false }])
+      expect(answer.usages).toEqual([{ inputTokens: 1_234, outputTokens: 567 }])
     })
 
     test('the usage of an answer that reaches that limit before its first word is told, too', async () => {
@@ -36,7 +36,7 @@ function tellsUsage(protocol: Protocol): void {
       const answer = ask(await openModel(server.environment))
       await (await server.nextCall()).finish('too long', { input: 1_234, output: 567 })
       await answer.end()
-      expect(answer.usages).toEqual([{ inputTokens: 1_234, outputTokens: 567, isEstimate: false }])
+      expect(answer.usages).toEqual([{ inputTokens: 1_234, outputTokens: 567 }])
     })
 
     test('the usage of an answer that was stopped is estimated from the text so far, thoughts included', async () => {
@@ -48,7 +48,7 @@ function tellsUsage(protocol: Protocol): void {
       await answer.piece()
       answer.stop()
       await answer.end()
-      expect(answer.usages).toEqual([{ inputTokens: ESTIMATED_INPUT, outputTokens: 300, isEstimate: true }])
+      expect(answer.usages).toEqual([{ inputTokens: ESTIMATED_INPUT, outputTokens: 300 }])
     })
 
     test('the usage of an answer that breaks off is estimated', async () => {
@@ -58,7 +58,7 @@ function tellsUsage(protocol: Protocol): void {
       await call.send('a'.repeat(800))
       await call.breakOff()
       expect((await answer.end()).failure?.failure).toBe('cut off')
-      expect(answer.usages).toEqual([{ inputTokens: ESTIMATED_INPUT, outputTokens: 200, isEstimate: true }])
+      expect(answer.usages).toEqual([{ inputTokens: ESTIMATED_INPUT, outputTokens: 200 }])
     })
 
     test('an answer that is refused uses nothing', async () => {
@@ -66,7 +66,7 @@ function tellsUsage(protocol: Protocol): void {
       const answer = ask(await openModel(server.environment))
       await (await server.nextCall()).refuse(401)
       await answer.end()
-      expect(answer.usages).toEqual([{ inputTokens: 0, outputTokens: 0, isEstimate: false }])
+      expect(answer.usages).toEqual([{ inputTokens: 0, outputTokens: 0 }])
     })
   })
 }
@@ -79,7 +79,7 @@ test('the usage of a server that reports none is estimated', async () => {
   const answer = ask(await openModel(server.environment))
   await (await server.nextCall()).answer('für 🌱', '.')
   await answer.end()
-  expect(answer.usages).toEqual([{ inputTokens: ESTIMATED_INPUT, outputTokens: 3, isEstimate: true }])
+  expect(answer.usages).toEqual([{ inputTokens: ESTIMATED_INPUT, outputTokens: 3 }])
 })
 
 test('a count that a server leaves out is estimated, and the other one is told as reported', async () => {
@@ -94,17 +94,15 @@ test('a count that a server leaves out is estimated, and the other one is told a
     return answer.usages
   }
   expect(await partly({ prompt_tokens: 1_234, total_tokens: 1_801 })).toEqual([
-    { inputTokens: 1_234, outputTokens: 200, isEstimate: true },
+    { inputTokens: 1_234, outputTokens: 200 },
   ])
-  expect(await partly({ completion_tokens: 567 })).toEqual([
-    { inputTokens: ESTIMATED_INPUT, outputTokens: 567, isEstimate: true },
-  ])
+  expect(await partly({ completion_tokens: 567 })).toEqual([{ inputTokens: ESTIMATED_INPUT, outputTokens: 567 }])
 })
 
 test('the usage of the demo model is estimated', async () => {
   const answer = ask(await openModel({}))
   const { text } = await answer.end()
   expect(answer.usages).toEqual([
-    { inputTokens: ESTIMATED_INPUT, outputTokens: Math.ceil(Buffer.byteLength(text) / 4), isEstimate: true },
+    { inputTokens: ESTIMATED_INPUT, outputTokens: Math.ceil(Buffer.byteLength(text) / 4) },
   ])
 })

@@ -3,8 +3,6 @@ import type { Question, Usage } from './chat-model.ts'
 /** For an estimate: about right for English, and for scripts whose characters take three bytes. */
 const BYTES_PER_TOKEN = 4
 
-const NOTHING: Usage = { inputTokens: 0, outputTokens: 0, isEstimate: false }
-
 /**
  * Measures the tokens of an answer. Models report them at the end of an answer. Some report none, or only one of the two
  * counts, and none reports an answer that was stopped or failed: then they are estimated from the text.
@@ -13,7 +11,7 @@ export class UsageMeter {
   readonly #inputBytes: number
   #outputBytes = 0
   /** A count that was not reported is 0. */
-  #reported = { inputTokens: 0, outputTokens: 0 }
+  #reported: Usage = { inputTokens: 0, outputTokens: 0 }
   #hasFailed = false
 
   constructor({ system, prompt }: Question) {
@@ -37,11 +35,10 @@ export class UsageMeter {
   /** Providers charge nothing for a call that they refuse. */
   get usage(): Usage {
     const { inputTokens, outputTokens } = this.#reported
-    if (this.#hasFailed && this.#outputBytes === 0 && inputTokens + outputTokens === 0) return NOTHING
+    if (this.#hasFailed && this.#outputBytes === 0 && inputTokens + outputTokens === 0) return this.#reported
     return {
       inputTokens: inputTokens || tokens(this.#inputBytes),
       outputTokens: outputTokens || tokens(this.#outputBytes),
-      isEstimate: inputTokens === 0 || (outputTokens === 0 && this.#outputBytes > 0),
     }
   }
 }

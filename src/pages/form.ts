@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono'
 import { HttpError } from '../server/errors.ts'
-import { RequestBodies, refuseEncodedBody } from '../server/request-bodies.ts'
+import { RequestBodies } from '../server/request-bodies.ts'
 
 const FORM_MAX_BYTES = 1_048_576
 
@@ -37,9 +37,8 @@ export interface Form {
   readonly texts: (name: string) => string[]
 }
 
-/** Rejects with an `HttpError` 413 if there are too many. */
+/** For a request that has passed `formLimit`. Rejects with an `HttpError` 413 if there are too many. */
 export async function readForm(request: Request): Promise<Form> {
-  refuseEncodedBody(request.headers)
   const fields = await fieldsOf(request)
   const texts = (name: string) => {
     const sent = fields?.getAll(name).filter(field => typeof field === 'string') ?? []

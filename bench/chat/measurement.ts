@@ -1,14 +1,12 @@
 import { join } from 'node:path'
 import type { ModelServer } from '../../test/harness/peers/model-server.ts'
+import { ANSWER_CHARACTERS, piecesOf, sampleAnswer } from '../markdown/answer.ts'
 import { type RunningServer, startServer } from '../server-process.ts'
 import { commandOf, type Version } from '../stockroom.ts'
 import { stopwatch } from '../stopwatch.ts'
-import { longAnswer, piecesOf } from './answer.ts'
-
-export const ANSWER_CHARACTERS = 16_000
 
 /** The model's answer, in pieces. */
-export const PIECES: readonly string[] = piecesOf(longAnswer(ANSWER_CHARACTERS))
+export const PIECES: readonly string[] = piecesOf(sampleAnswer(ANSWER_CHARACTERS))
 
 /** One answer as the listener received it. */
 export interface ChatMeasurement {

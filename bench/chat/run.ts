@@ -2,9 +2,10 @@ import { tmpdir } from 'node:os'
 import { startModelServer } from '../../test/harness/peers/model-server.ts'
 import { openaiChat } from '../../test/harness/peers/openai-chat.ts'
 import { runBench, temporaryFolder } from '../command.ts'
+import { ANSWER_CHARACTERS } from '../markdown/answer.ts'
 import { WORKING_TREE } from '../stockroom.ts'
 import { renderTable } from '../table.ts'
-import { ANSWER_CHARACTERS, measureAnswer, PIECES, startChat } from './measurement.ts'
+import { measureAnswer, PIECES, startChat } from './measurement.ts'
 
 /** Values of `Accept-Encoding`. */
 const CODINGS = ['br', 'zstd', 'gzip', 'identity']

@@ -54,6 +54,9 @@ def total(path: str, rate: float = 1.2) -> float:
 
 export const ANSWER_CHARACTERS = 16_000
 
+/** About a token. */
+export const PIECE_CHARACTERS = 4
+
 /** An answer such as a model writes, half of it code. The same length always gives the same text. */
 export function sampleAnswer(characters: number): string {
   const random = numbers(1)
@@ -80,6 +83,15 @@ export function sampleAnswer(characters: number): string {
     }
   }
   return text.slice(0, characters)
+}
+
+/** Cuts the text into pieces as a model would. */
+export function piecesOf(text: string): string[] {
+  const starts = Array.from(
+    { length: Math.ceil(text.length / PIECE_CHARACTERS) },
+    (_, piece) => piece * PIECE_CHARACTERS,
+  )
+  return starts.map(start => text.slice(start, start + PIECE_CHARACTERS))
 }
 
 function decorated(word: string, index: number, random: () => number): string {

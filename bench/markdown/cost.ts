@@ -1,6 +1,5 @@
 import type { Markdown } from '../../src/markdown/renderer.ts'
-
-export const PIECE_CHARACTERS = 4
+import { piecesOf } from './answer.ts'
 
 /** CPU milliseconds to render texts after each piece. */
 export function costOf(
@@ -12,8 +11,8 @@ export function costOf(
   let used = 0
   for (const text of texts) {
     const stream = markdown.stream()
-    for (let start = 0; start < text.length; start += PIECE_CHARACTERS) {
-      stream.append(text.slice(start, start + PIECE_CHARACTERS))
+    for (const piece of piecesOf(text)) {
+      stream.append(piece)
       used += use(stream.html())
     }
   }

@@ -1,7 +1,7 @@
 import { openMarkdown } from '../../src/markdown/renderer.ts'
 import { median } from '../statistics.ts'
-import { ANSWER_CHARACTERS, sampleAnswer } from './answer.ts'
-import { costOf, cpuMilliseconds, PIECE_CHARACTERS } from './cost.ts'
+import { ANSWER_CHARACTERS, PIECE_CHARACTERS, sampleAnswer } from './answer.ts'
+import { costOf, cpuMilliseconds } from './cost.ts'
 import { openWholeRendering } from './whole-rendering.ts'
 
 const ROUNDS = 7

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { ANSWER_CHARACTERS, sampleAnswer } from '../markdown/answer.ts'
-import { costOf, PIECE_CHARACTERS } from '../markdown/cost.ts'
+import { ANSWER_CHARACTERS, PIECE_CHARACTERS, sampleAnswer } from '../markdown/answer.ts'
+import { costOf } from '../markdown/cost.ts'
 import type { BenchOptions } from '../options.ts'
 import type { Version } from '../stockroom.ts'
 import { inTurn, type Pair, type Row } from './turns.ts'

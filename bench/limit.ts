@@ -1,4 +1,4 @@
-import { childrenOf } from './server-process.ts'
+import { childrenOf } from '../test/harness/process-tree.ts'
 
 /** The period in which a limited process runs and is stopped. */
 const PERIOD_MS = 20

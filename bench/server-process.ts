@@ -1,4 +1,5 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
+import { childrenOf } from '../test/harness/process-tree.ts'
 
 /** Time for a server to print its address. */
 const START_MAX_MS = 20_000
@@ -109,13 +110,6 @@ export function memoryKibibytes({ processId }: RunningServer): number {
   return Number(kibibytes)
 }
 
-/** The processes that this one has started and that run; none if the system does not tell. */
-export function childrenOf(processId: number): number[] {
-  if (!existsSync('/proc')) return []
-  const processes = readdirSync('/proc').filter(name => /^\d+$/.test(name))
-  return processes.map(Number).filter(child => statusOf(child)?.parent === processId)
-}
-
 /** The status of a process on Linux, with times in ticks. */
 function statusOf(processId: number) {
   const file = `/proc/${processId}/stat`
@@ -127,9 +121,8 @@ function statusOf(processId: number) {
   }
   // The second field is the program's name in parentheses, and may contain spaces. See proc_pid_stat(5) for the others.
   const [, fields = ''] = text.split(/\) (?=\S )/)
-  const [, parent = 0, ...others] = fields.split(' ').map(Number)
-  const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = others.slice(9, 13)
-  return { parent, user, system, endedUser, endedSystem }
+  const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.split(' ').slice(11, 15).map(Number)
+  return { user, system, endedUser, endedSystem }
 }
 
 async function read(stream: ReadableStream<Uint8Array>, take: (text: string) => void): Promise<void> {

@@ -1,7 +1,8 @@
 import { chmodSync, closeSync, openSync, readFileSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type SQL, spawn, spawnSync } from 'bun'
+import { type SQL, spawn } from 'bun'
 import { freePort } from '../free-port.ts'
+import { childrenOf } from '../process-tree.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { until } from '../until.ts'
 import { connected } from './database.ts'
@@ -255,14 +256,4 @@ async function initialize(home: string, folder: string, data: string): Promise<v
 /** An empty folder that only the database's user may access, as PostgreSQL requires. */
 async function makeOwnFolder(path: string): Promise<void> {
   await runAsDatabaseUser(['mkdir', '-m', '700', path])
-}
-
-function childrenOf(parent: number): number[] {
-  const { stdout } = spawnSync(['ps', '-A', '-o', 'pid=,ppid='])
-  return stdout
-    .toString()
-    .trim()
-    .split('\n')
-    .map(line => line.trim().split(/\s+/).map(Number))
-    .flatMap(([id, parentId]) => (id !== undefined && parentId === parent ? [id] : []))
 }

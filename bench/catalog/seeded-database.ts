@@ -3,21 +3,20 @@ import { copyFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Version } from '../stockroom.ts'
 import type { Bench, DatabaseCopy, SeededDatabase } from './bench.ts'
-import { type Rows, seed } from './seed.ts'
+import { seed } from './seed.ts'
 
 /** Makes a new database that `fill` has filled. */
 export type Filled = (name: string, fill: (address: string) => Promise<void>) => Promise<SeededDatabase>
 
 /** Databases that a version has seeded, each when it is first asked for. */
 export function seededDatabases(version: Version, filled: Filled, interrupted: AbortSignal): Bench['seeded'] {
-  const databases = new Map<Rows, Promise<SeededDatabase>>()
+  const databases = new Map<string, Promise<SeededDatabase>>()
   return rows => {
-    const database =
-      databases.get(rows) ??
-      filled(`seeded_${version.name}_${rows.products}`, address => seed(version, address, rows, interrupted))
-    databases.set(rows, database)
+    const name = `seeded_${version.name}_${rows.products}`
+    const database = databases.get(name) ?? filled(name, address => seed(version, address, rows, interrupted))
+    databases.set(name, database)
     // The next to ask tries again.
-    database.catch(() => databases.delete(rows))
+    database.catch(() => databases.delete(name))
     return database
   }
 }

@@ -37,24 +37,22 @@ export interface Growth {
   readonly servers: readonly string[]
 }
 
+/** All but variants of others, and those with a database or connections of their own. */
+const GROWING = WORKLOADS.filter(({ name }) => !['create-256', 'create-keyed', 'first-read', 'reader'].includes(name))
+
 export const GROWTHS = {
   connections: {
     name: 'connections',
     across: 'connections',
     steps: CONNECTIONS,
-    workloads: WORKLOADS.filter(({ name }) => !['create-256', 'create-keyed', 'first-read', 'reader'].includes(name)),
+    workloads: GROWING,
     servers: SHOWN,
   },
   data: {
     name: 'data',
     across: 'products',
     steps: PRODUCTS,
-    workloads: WORKLOADS.filter(
-      ({ name }) =>
-        !['create-256', 'create-keyed', 'first-read', 'reader', 'reads-and-reviews', 'lists-and-updates'].includes(
-          name,
-        ),
-    ),
+    workloads: GROWING.filter(({ name }) => !['reads-and-reviews', 'lists-and-updates'].includes(name)),
     servers: SHOWN,
   },
   cores: {
@@ -157,17 +155,7 @@ function nameOf({ name }: Pick<Growth, 'name'>, workload: Workload, server: stri
   return `${name} ${workload.name} ${server} ${step}`
 }
 
-/** The same object for the same number, because seeded databases are found by it. */
-const ROWS = new Map<number, Rows>()
-
 /** At any size, each product has three reviews, and each category 100 products. */
 function rowsOf(products: number): Rows {
-  const rows = ROWS.get(products) ?? {
-    categories: products / 100,
-    products,
-    users: 200,
-    reviews: 3 * products,
-  }
-  ROWS.set(products, rows)
-  return rows
+  return { categories: products / 100, products, users: 200, reviews: 3 * products }
 }

@@ -8,7 +8,7 @@ import { bigint, doublePrecision, pgTable, smallint, text } from 'drizzle-orm/pg
 import { Hono, type ValidationTargets } from 'hono'
 import { validator } from 'hono/validator'
 import { z } from 'zod'
-import { EMBEDDED_MAX, LIMIT_DEFAULT } from './statements.ts'
+import { EMBEDDED_MAX, LIMIT_DEFAULT } from '../../catalog/peers/statements.ts'
 
 const CONNECTIONS = 20
 

@@ -1,7 +1,5 @@
 /** The peers' SQL. Each peer uses the statements that were fastest with its driver. */
-
-export const EMBEDDED_MAX = 100
-export const LIMIT_DEFAULT = 100
+import { EMBEDDED_MAX, type Product } from '../../catalog/peers/statements.ts'
 
 /** A whole product as JSON text from the database: one row instead of one per review. Parameter: id. */
 export const SELECT_PRODUCT_AS_JSON = `
@@ -48,22 +46,6 @@ export const SELECT_PAGE = `
 
 /** Parameters: name, description, price. */
 export const INSERT_PRODUCT = 'INSERT INTO products (name, description, price) VALUES ($1, $2, $3) RETURNING id'
-
-interface Review {
-  id: number
-  product_id: number
-  user_id: number
-  rating: number
-  comment: string
-}
-
-interface Product {
-  id: number
-  name: string
-  description: string
-  price: number
-  reviews: Review[]
-}
 
 export function productsOf(rows: readonly PageRow[]): Product[] {
   const products = new Map<number, Product>()

@@ -1,6 +1,8 @@
 /** Fastify on Node, with better-sqlite3, and SQLite's own FTS5 used as its documentation shows. */
 import Database from 'better-sqlite3'
 import Fastify from 'fastify'
+import type { ProductCreate } from '../../catalog/peers/fastify-schemas.ts'
+import type { ReviewRow } from '../../catalog/peers/statements.ts'
 import {
   type Condition,
   conditionOf,
@@ -30,14 +32,6 @@ interface ProductRow {
   score: number
 }
 
-interface ReviewRow {
-  id: number
-  product_id: number
-  user_id: number
-  rating: number
-  comment: string
-}
-
 interface ListQuery {
   q?: string
   category_id?: string
@@ -55,12 +49,6 @@ interface ListQuery {
 
 interface FacetsQuery extends Omit<ListQuery, 'sort' | 'cursor' | 'count' | 'fields' | 'skip' | 'limit'> {
   price_bands?: string
-}
-
-interface ProductCreate {
-  name: string
-  description: string
-  price: number
 }
 
 /** The start of a page: after the item with this key and id, or after a number of items. */

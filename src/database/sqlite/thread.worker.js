@@ -6,7 +6,7 @@ const STATEMENTS_MAX = 64
 /**
  * `counted_by(key, one, other, bounds)` counts rows by their key in one pass, where `GROUP BY` would sort them all first. `bounds` is JSON
  * of two arrays. Returns JSON with an array for each key: the key, the number of its rows, the least and the greatest `one`; for
- * each of the first bounds, how many rows have a lower `one`; and for each of the second, how many have an `other` as high.
+ * each of the first bounds, how many rows have a lower `one`; and for each of the second, how many have an `other` at least as high.
  */
 const COUNTED_BY = {
   start: () => ({ groups: new Map(), bounds: null }),

@@ -208,12 +208,21 @@ describe('answers', () => {
       'data: {"object":"chat.completion.chunk",\ndata: "choices":[{"delta":{"content":" good."}}]}\n\n',
     )
     await call.sendRaw(event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }))
-    await call.sendRaw(event({ id: 'chatcmpl-1', usage: { prompt_tokens: 1, completion_tokens: 1 } }))
+    await call.sendRaw(
+      event({ id: 'chatcmpl-1', usage: { prompt_tokens: 1_234, completion_tokens: 567 }, error: null }),
+    )
     await call.breakOff()
     expect(await answer.end()).toEqual({ text: 'So far, so good.', failure: null })
+    expect(answer.usages).toEqual([{ inputTokens: 1_234, outputTokens: 567, isEstimate: false }])
     const failed = event({ object: 'chat.completion.chunk', choices: null, error: 'Out of memory' })
     await expectFailureAmid(openaiChat, failedCall => failedCall.sendRaw(failed), 'provider failed')
   })
+
+  test('a chunk that is almost one without choices, thousands of times, holds up nobody', async () => {
+    const wrong = `data: {${'"type":"ping",'.repeat(60_000)}\n\n`
+    // A search from each beginning to the end takes a minute and a half.
+    await expectFailureAmid(openaiChat, call => call.sendRaw(wrong), 'not understood')
+  }, 10_000)
 
   test('an answer is cut once more than 64 MiB have come over the wire', async () => {
     await using server = await startModelServer(openaiChat)

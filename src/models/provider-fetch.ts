@@ -53,14 +53,17 @@ export function providerFetch(service: Service): typeof fetch {
 }
 
 /**
- * The lines of a stream, without the data that is no part of an answer. Some proxies keep a connection alive with events without
- * data, which the AI SDK takes for errors.
+ * The lines of a stream, with their data as the AI SDK expects it. Some proxies keep a connection alive with events without data,
+ * which it takes for errors.
  */
 async function* answerLines(
   parts: AsyncIterable<Uint8Array>,
-  { ignores }: Service,
+  { corrected }: Service,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const answerLine = (line: string, data: string) => (data.trim() === '' || ignores?.(data) ? COMMENT : line)
+  const answerLine = (line: string, data: string) => {
+    if (data.trim() === '') return COMMENT
+    return corrected ? `data:${corrected(data)}` : line
+  }
   let begun: Uint8Array[] = []
   for await (const part of parts) {
     const end = Math.max(part.lastIndexOf(LINE_FEED), part.lastIndexOf(CARRIAGE_RETURN)) + 1

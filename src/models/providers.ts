@@ -1,4 +1,5 @@
 import type { ProviderV4 } from '@ai-sdk/provider'
+import { withChoices } from './compatible-chunks.ts'
 import type { Service } from './failures.ts'
 import type { ModelProvider } from './settings.ts'
 
@@ -19,12 +20,6 @@ interface Connection {
   readonly apiKey?: string
   readonly fetch: typeof fetch
 }
-
-const HAS_CHOICES = /"choices"\s*:\s*\[/
-const IS_ERROR = /"error"\s*:/
-/** A ping, as Anthropic's server for this protocol sends them, or a chunk without choices; some have the usage. In one line. */
-const IS_OTHER_CHUNK =
-  /^ ?\{.*("type"\s*:\s*"ping"|"chat\.completion\.chunk"|"choices"\s*:\s*null|"usage"\s*:\s*\{).*\}$/
 
 export const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
   openai: {
@@ -60,7 +55,7 @@ export const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
     credentialVariable: 'CHAT_API_KEY',
     addressVariable: 'CHAT_BASE_URL',
     defaultAddress: null,
-    ignores: data => !HAS_CHOICES.test(data) && !IS_ERROR.test(data) && IS_OTHER_CHUNK.test(data),
+    corrected: withChoices,
     load: async (connection, includeUsage) => {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
       return createOpenAICompatible({ name: 'compatible', includeUsage, ...connection })

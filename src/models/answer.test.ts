@@ -135,6 +135,21 @@ describe('answers', () => {
     await expectFailureAmid(openaiChat, cut, 'cut off')
   })
 
+  test('an answer is whole after its last event, even if the server has no word for its end', async () => {
+    for (const finish_reason of [null, '']) {
+      await using server = await startModelServer(openaiChat)
+      const answer = ask(await openModel(server.environment))
+      const call = await server.nextCall()
+      await call.sendRaw(
+        event({ choices: [{ index: 0, delta: { content: 'A "finish_reason": "stop"' }, finish_reason }] }),
+      )
+      await call.sendRaw('data: [DONE]\n\n')
+      expect(await answer.end()).toEqual({ text: 'A "finish_reason": "stop"', failure: null })
+    }
+    const length = event({ choices: [{ index: 0, delta: {}, finish_reason: 'length' }] })
+    await expectFailureAmid(openaiChat, call => call.sendRaw(`${length}data: [DONE]\n\n`), 'too long')
+  })
+
   test("an answer is whole if it ends with a compatible server's own word for the end", async () => {
     await using server = await startModelServer(openaiChat)
     const answer = ask(await openModel(server.environment))

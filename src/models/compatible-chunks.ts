@@ -2,11 +2,23 @@ import { isJsonObject } from '../json-object.ts'
 
 const HAS_CHOICES = /"choices"\s*:\s*\[/
 
-/**
- * Adds the choices that the AI SDK expects in each chunk: Anthropic's server for OpenAI's protocol sends pings, and others send
- * chunks without choices, some of them with the usage.
- */
-export function withChoices(data: string): string {
+/** No text of an answer matches, because its quotation marks are escaped. */
+const HAS_FINISH_REASON = /"finish_reason"\s*:\s*"[^"]/
+const FINISH = '{"choices":[{"finish_reason":"stop"}]}'
+
+/** Makes the data of the events of one answer what the AI SDK expects. */
+export function correctedChunks(): (data: string) => string {
+  let isFinished = false
+  return data => {
+    isFinished ||= HAS_FINISH_REASON.test(data)
+    // GenieX and vllm-mlx have ended whole answers with nothing else.
+    if (data.trim() === '[DONE]') return isFinished ? data : FINISH
+    return withChoices(data)
+  }
+}
+
+/** Anthropic's server for OpenAI's protocol sends pings, and others send chunks without choices, some of them with the usage. */
+function withChoices(data: string): string {
   if (HAS_CHOICES.test(data)) return data
   const chunk = jsonOf(data)
   if (!isJsonObject(chunk) || chunk.error) return data

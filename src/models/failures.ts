@@ -20,8 +20,8 @@ export interface Service {
   readonly addressVariable: string
   /** The types of its events, if clients have to ignore others. */
   readonly eventTypes?: readonly unknown[]
-  /** The data of an event as the AI SDK expects it, if it would take some events for errors. */
-  readonly corrected?: (data: string) => string
+  /** For one answer: makes the data of its events what the AI SDK expects. */
+  readonly corrected?: () => (data: string) => string
 }
 
 /** Translates an error that the AI SDK threw or put into its stream. Its own text is not used. */

@@ -60,9 +60,10 @@ async function* answerLines(
   parts: AsyncIterable<Uint8Array>,
   { corrected }: Service,
 ): AsyncGenerator<Uint8Array, void, undefined> {
+  const correct = corrected?.()
   const answerLine = (line: string, data: string) => {
     if (data.trim() === '') return COMMENT
-    return corrected ? `data:${corrected(data)}` : line
+    return correct ? `data:${correct(data)}` : line
   }
   let begun: Uint8Array[] = []
   for await (const part of parts) {

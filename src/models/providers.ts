@@ -1,5 +1,5 @@
 import type { ProviderV4 } from '@ai-sdk/provider'
-import { withChoices } from './compatible-chunks.ts'
+import { correctedChunks } from './compatible-chunks.ts'
 import type { Service } from './failures.ts'
 import type { ModelProvider } from './settings.ts'
 
@@ -55,7 +55,7 @@ export const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
     credentialVariable: 'CHAT_API_KEY',
     addressVariable: 'CHAT_BASE_URL',
     defaultAddress: null,
-    corrected: withChoices,
+    corrected: correctedChunks,
     load: async (connection, includeUsage) => {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
       return createOpenAICompatible({ name: 'compatible', includeUsage, ...connection })

@@ -9,8 +9,9 @@ const LATER_MAX_MS = 7_200_000
 /** OpenAI sends 429 if the account has no credit left, and Anthropic 400 with nothing but this sentence. */
 const NO_CREDIT = /insufficient_quota|credit balance is too low/
 
-/** OpenAI, OpenRouter, LiteLLM and DeepSeek send 400, or OpenAI 403, with this if they do not know the model. */
-const MODEL_UNKNOWN = /model_not_found|is not a valid model ID|Invalid model name|Model Not Exist/
+/** OpenAI, OpenRouter, LiteLLM, DeepSeek, xAI and Mistral send 400, or OpenAI 403, with this if they do not know the model. */
+const MODEL_UNKNOWN =
+  /model_not_found|is not a valid model ID|Invalid model name|Model Not Exist|Model not found|invalid_model/
 
 /** Names for messages about failures. */
 export interface Service {

@@ -3,7 +3,7 @@ import { type ManualClock, manualClock } from '../../test/harness/manual-clock.t
 import { ask, openModel } from '../../test/harness/model-client.ts'
 import { anthropicMessages } from '../../test/harness/peers/anthropic-messages.ts'
 import { expectRefusal } from '../../test/harness/peers/model-failures.ts'
-import { startModelServer } from '../../test/harness/peers/model-server.ts'
+import { type ModelCall, startModelServer } from '../../test/harness/peers/model-server.ts'
 import { openaiChat } from '../../test/harness/peers/openai-chat.ts'
 import { openaiResponses } from '../../test/harness/peers/openai-responses.ts'
 
@@ -76,6 +76,12 @@ describe('retries', () => {
     const liteLlm = '/chat/completions: Invalid model name passed in model=small-model'
     await expectRefusal(openaiChat, call => call.refuse(400, { message: openRouter }), 'model unknown', 1)
     await expectRefusal(openaiChat, call => call.refuse(400, { message: liteLlm }), 'model unknown', 1)
+    const xAi = { code: 'Client specified an invalid argument', error: 'Model not found: small-model' }
+    const mistral = { object: 'error', message: 'Invalid model: small-model', type: 'invalid_model', code: '1500' }
+    for (const body of [xAi, mistral]) {
+      const refuse = (call: ModelCall) => call.reply(400, { 'Content-Type': 'application/json' }, JSON.stringify(body))
+      await expectRefusal(openaiChat, refuse, 'model unknown', 1)
+    }
     await expectRefusal(openaiResponses, call => call.refuse(403, { code: 'model_not_found' }), 'model unknown', 1)
   })
 

@@ -218,7 +218,8 @@ describe('answers', () => {
     await call.sendRaw(event({ id: 'chatcmpl-1', object: 'chat.completion.chunk' }))
     await call.send('So far')
     await call.sendRaw(event({ id: 'chatcmpl-1', choices: null }))
-    await call.send(', so')
+    await call.sendRaw('data: null\n\n')
+    await call.sendRaw(event({ choices: [{ index: 0, delta: { content: ', “so”' } }], error: null }))
     await call.sendRaw(
       'data: {"object":"chat.completion.chunk",\ndata: "choices":[{"delta":{"content":" good."}}]}\n\n',
     )
@@ -227,7 +228,7 @@ describe('answers', () => {
       event({ id: 'chatcmpl-1', usage: { prompt_tokens: 1_234, completion_tokens: 567 }, error: null }),
     )
     await call.breakOff()
-    expect(await answer.end()).toEqual({ text: 'So far, so good.', failure: null })
+    expect(await answer.end()).toEqual({ text: 'So far, “so” good.', failure: null })
     expect(answer.usages).toEqual([{ inputTokens: 1_234, outputTokens: 567, isEstimate: false }])
     const failed = event({ object: 'chat.completion.chunk', choices: null, error: 'Out of memory' })
     await expectFailureAmid(openaiChat, failedCall => failedCall.sendRaw(failed), 'provider failed')

@@ -4,7 +4,11 @@ const HAS_CHOICES = /"choices"\s*:\s*\[/
 
 /** No text of an answer matches, because its quotation marks are escaped. */
 const HAS_FINISH_REASON = /"finish_reason"\s*:\s*"[^"]/
+const NOTHING = '{"choices":[]}'
 const FINISH = '{"choices":[{"finish_reason":"stop"}]}'
+
+/** With this name, the AI SDK takes a chunk for an error. Foundry Local sends it with each piece. */
+const ERROR_OF_NULL = /"error"(?=\s*:\s*null\b)/g
 
 /** Makes the data of the events of one answer what the AI SDK expects. */
 export function correctedChunks(): (data: string) => string {
@@ -13,14 +17,18 @@ export function correctedChunks(): (data: string) => string {
     isFinished ||= HAS_FINISH_REASON.test(data)
     // GenieX and vllm-mlx have ended whole answers with nothing else.
     if (data.trim() === '[DONE]') return isFinished ? data : FINISH
-    return withChoices(data)
+    return withChoices(data.replace(ERROR_OF_NULL, '"no_error"'))
   }
 }
 
-/** Anthropic's server for OpenAI's protocol sends pings, and others send chunks without choices, some of them with the usage. */
+/**
+ * Anthropic's server for OpenAI's protocol sends pings, and others send a `null` or chunks without choices, some of them with the
+ * usage.
+ */
 function withChoices(data: string): string {
   if (HAS_CHOICES.test(data)) return data
   const chunk = jsonOf(data)
+  if (chunk === null) return NOTHING
   if (!isJsonObject(chunk) || chunk.error) return data
   const { type, object, choices, usage } = chunk
   const isChunk = type === 'ping' || object === 'chat.completion.chunk' || choices === null || isJsonObject(usage)

@@ -29,7 +29,7 @@ const TOOL_CALLS_MAX = 100
 const INTERRUPTED = 'interrupted'
 
 /** Reasons for an incomplete answer, in the provider's own words, that the AI SDK does not tell from other reasons. */
-const INCOMPLETE = new Map<string, 'length' | 'error' | 'content-filter' | typeof INTERRUPTED>([
+const INCOMPLETE = new Map<string | undefined, 'length' | 'error' | 'content-filter' | typeof INTERRUPTED>([
   // Ollama and SGLang have sent it with each piece. It is the last word only if the stream was cut.
   ['', INTERRUPTED],
   ['content_filter', 'content-filter'], // Google's server for OpenAI's protocol, with a reason of its own behind a colon
@@ -161,8 +161,8 @@ async function* call(
         if (toolCalls > TOOL_CALLS_MAX) throw notUnderstood(service)
       } else if (part.type === 'finish') {
         if (part.finishReason !== INTERRUPTED) meter.report(part.totalUsage)
-        const [word] = part.rawFinishReason?.split(':') ?? []
-        mustBeWhole((word !== undefined && INCOMPLETE.get(word)) || part.finishReason, service)
+        const word = part.rawFinishReason?.split(':')[0]
+        mustBeWhole(INCOMPLETE.get(word) ?? part.finishReason, service)
       }
     }
   } finally {

@@ -143,7 +143,8 @@ describe('answers', () => {
       await call.sendRaw(
         event({ choices: [{ index: 0, delta: { content: 'A "finish_reason": "stop"' }, finish_reason }] }),
       )
-      await call.sendRaw('data: [DONE]\n\n')
+      // The empty line after it may arrive later, when nobody reads any more.
+      await call.sendRaw('data: [DONE]\n')
       expect(await answer.end()).toEqual({ text: 'A "finish_reason": "stop"', failure: null })
     }
     const length = event({ choices: [{ index: 0, delta: {}, finish_reason: 'length' }] })

@@ -509,6 +509,16 @@ test('on PostgreSQL, an import that may not rebuild the search index takes each 
   await sql.unsafe(`DROP OWNED BY ${name}; DROP ROLE ${name}`)
 })
 
+test('on PostgreSQL, an import completes the search index while it is being vacuumed, as after the import of another process', async () => {
+  await using database = await migrated(postgres)
+  await using sql = connected(database.url)
+  await sql.unsafe('BEGIN; LOCK TABLE product_facts IN SHARE UPDATE EXCLUSIVE MODE')
+  const file = ['import', '--database', database.url, '--resource', 'products', '--format', 'ndjson', '-']
+  expect((await run(file, { input: JSON.stringify(sample.product) })).errors).not.toContain('not complete')
+  await sql`COMMIT`
+  await expectComplete(postgres, database.url, 1)
+})
+
 test('on PostgreSQL, a page of a search is found however far apart its ids are', async () => {
   await using database = await postgres.freshDatabase()
   const lines = [1, 2 ** 52].map(id => `${JSON.stringify({ ...sample.product, id })}\n`)

@@ -5,7 +5,7 @@ import type { Change, ChangeListener } from '../change.ts'
 import { writeTrial } from '../write-trial.ts'
 import { ChangeLog } from './change-log.ts'
 import { Checkpoints } from './checkpoints.ts'
-import { closeFile } from './close.ts'
+import { closeFile, moveLog } from './close.ts'
 import { Commits } from './commits.ts'
 import { FileCondition } from './condition.ts'
 import {
@@ -18,7 +18,7 @@ import {
   tellOfHolders,
   waitingForLocks,
 } from './connection.ts'
-import { isBusy } from './failure.ts'
+import { isBusy, isFailedSync } from './failure.ts'
 import { GroupCommit, WRITE_RETRY_MS, WRITE_WAIT_MAX_MS } from './group-commit.ts'
 import { SqliteHistory } from './history.ts'
 import { LogRecord } from './log-record.ts'
@@ -308,6 +308,13 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#endSnapshot()
     this.#scans?.[Symbol.dispose]()
     if (this.#condition.mustStayOpen()) return
+    try {
+      moveLog(this.#connection)
+    } catch (error) {
+      if (!isFailedSync(error)) throw error
+      this.#sync.failed(error)
+      return
+    }
     this.#condition.closed()
     await closeFile(this.#connection, this.#path, this.#sync.path)
     this.#commits[Symbol.dispose]()

@@ -192,6 +192,47 @@ test.skipIf(!CAN_TRACE)(
 )
 
 test.skipIf(!CAN_TRACE)(
+  'if the disk cannot store what a close copies from the log, the log stays, and a start copies all again',
+  async () => {
+    using folder = temporaryFolder()
+    const file = join(folder.path, 'shop.db')
+    const before = join(folder.path, 'before.db')
+    {
+      await using _ = await startService(`sqlite:${file}`, { flags: FLAGS })
+    }
+    copyFileSync(file, before)
+    let stored = 0
+    {
+      await using service = await startService(`sqlite:${file}`, {
+        flags: FLAGS,
+        // The first sync of each thread. The one that copies the log makes none, because somebody reads an older state.
+        through: [...strace('/dev/null', 'error=EIO:when=1', 'fsync', 'fsync'), '-P', file],
+      })
+      const api = client(() => service.address)
+      const create = async () => {
+        await api.create('/products/', { ...sample.product, description: 'x'.repeat(100_000) })
+        stored += 1
+      }
+      while (statSync(`${file}-wal`).size < 8_000_000) await create()
+      using reader = new Database(file, { readonly: true })
+      reader.run('BEGIN')
+      reader.run('SELECT count(*) FROM products')
+      // A part is copied, and not synced.
+      while (statSync(file).size === statSync(before).size) await create()
+      reader.close(true)
+      expect(await service.stop()).toBeNull()
+      expect(service.errors()).toMatch(/could not store.*start again/)
+    }
+    // As if the disk had stored none of it.
+    copyFileSync(before, file)
+    await using service = await startService(`sqlite:${file}`, { flags: FLAGS })
+    const api = client(() => service.address)
+    expect((await listOf(api, '/products/?limit=10000')).length).toBe(stored)
+    await api.create('/products/', sample.product)
+  },
+)
+
+test.skipIf(!CAN_TRACE)(
   'if the disk cannot store a commit, no write is acknowledged from then on, and reads go on',
   async () => {
     using folder = temporaryFolder()

@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite'
-import { expect, setDefaultTimeout, spyOn, test } from 'bun:test'
+import { expect, jest, setDefaultTimeout, spyOn, test } from 'bun:test'
 import { existsSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -18,6 +18,9 @@ const MIB = 1_048_576
 
 /** The event loop would not turn while it copies the log itself. */
 const TURNS_MIN = 10
+
+/** A slow disk stores a gigabyte of scattered pages within this. */
+const LONG_MS = 200_000
 
 /** A write that waits for another program asks for the lock several times within this. */
 const POLLED_MS = 10
@@ -180,6 +183,23 @@ test('if the thread that copies the log ends, another one copies it later', asyn
     await shop.database.write(() => insert.run())
     return shop.logBytes() < MIB
   })
+})
+
+test('a copy may take longer than a read', async () => {
+  await using shop = await openShop()
+  const { all } = Thread.prototype
+  using ended = spyOn(Thread.prototype, 'end')
+  using copies = spyOn(Thread.prototype, 'all').mockImplementation(async function (this: Thread, sql, parameters) {
+    jest.useFakeTimers()
+    const rows = all.call(this, sql, parameters)
+    jest.advanceTimersByTime(LONG_MS)
+    jest.useRealTimers()
+    return rows
+  })
+  await store(shop.database, 140)
+  expect(copies.mock.lastCall).toEqual(['PRAGMA wal_checkpoint(TRUNCATE)'])
+  expect(ended).not.toHaveBeenCalled()
+  expect(shop.logBytes()).toBe(0)
 })
 
 test('the log of many commits begins again and again', async () => {

@@ -18,6 +18,9 @@ const REST_MAX = 1_000
 /** If somebody reads an older state for long, more are left. Then the next try is after this many milliseconds. */
 const PAUSE_MS = 1_000
 
+/** The longest timer. To end the thread would not end its statement, and the runtime would then copy the rest with the write lock. */
+const COPY_MAX_MS = 2_147_483_647
+
 /** It waits for the reads of an event-loop turn, but not for long ones. */
 const COPYING = { mode: { readwrite: true }, pragmas: [`busy_timeout = ${READ_BUSY_MS}`] } as const
 
@@ -82,7 +85,7 @@ export class Checkpoints {
    */
   async #copiesAll(alone: Alone): Promise<boolean> {
     try {
-      const thread = this.#thread ?? new Thread(this.#path, COPYING)
+      const thread = this.#thread ?? new Thread(this.#path, COPYING, COPY_MAX_MS)
       this.#thread = thread
       // This opens the files, which may not be those of this database any more.
       await thread.all('SELECT count(*) FROM sqlite_schema')

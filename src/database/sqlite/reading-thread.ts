@@ -14,6 +14,9 @@ const TOO_MANY = 'Too many long reads are waiting'
 /** A stop waits for a statement no longer than this. */
 const CLOSE_MAX_MS = 800
 
+/** A request that also waits 5 s for the thread gets its answer before its connection would be closed as idle. */
+const STATEMENT_MAX_MS = 20_000
+
 /** A running statement cannot be interrupted, so a replaced thread ends only when its statement does. */
 const THREADS_MAX = 4
 
@@ -100,7 +103,7 @@ export class ReadingThread implements AsyncDisposable {
   #thread(): Thread {
     if (this.#current && !this.#current.hasEnded) return this.#current
     if (this.#threads.size >= THREADS_MAX) throw new DatabaseUnavailableError('statements that took too long still run')
-    const thread = new Thread(this.#path, READING)
+    const thread = new Thread(this.#path, READING, STATEMENT_MAX_MS)
     this.#current = thread
     this.#threads.add(thread)
     thread.ended.then(() => this.#threads.delete(thread))

@@ -3,9 +3,6 @@ import { DatabaseUnavailableError } from '../errors.ts'
 import type { Parameter } from './connection.ts'
 import script from './thread.worker.js' with { type: 'text' }
 
-/** A request that also waits 5 s for the thread gets its answer before its connection would be closed as idle. */
-const STATEMENT_MAX_MS = 20_000
-
 /** How a thread opens the file. */
 export interface Opening {
   readonly mode: { readonly readonly: true } | { readonly readwrite: true }
@@ -27,11 +24,13 @@ export class Thread {
   readonly #worker: Worker
   readonly #path: string
   readonly #opening: Opening
+  readonly #statementMaxMs: number
   #call: PromiseWithResolvers<unknown[]> | null = null
 
-  constructor(path: string, opening: Opening) {
+  constructor(path: string, opening: Opening, statementMaxMs: number) {
     this.#path = path
     this.#opening = opening
+    this.#statementMaxMs = statementMaxMs
     // The executable contains the script as text only.
     const url = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }))
     this.#worker = new Worker(url)
@@ -61,7 +60,7 @@ export class Thread {
     // The timer also keeps the process alive meanwhile.
     const timer = setTimeout(
       () => this.end(new DatabaseUnavailableError('a statement took too long')),
-      STATEMENT_MAX_MS,
+      this.#statementMaxMs,
     )
     try {
       this.#worker.postMessage({ path: this.#path, ...this.#opening, sql, parameters })
@@ -77,7 +76,10 @@ export class Thread {
     this.#worker.postMessage('close')
   }
 
-  /** Rejects the call, and ends the thread, after its statement. Its connection is closed with it. */
+  /**
+   * Rejects the call, and ends the thread, after its statement. Its connection is closed with it, before which the runtime runs
+   * `PRAGMA wal_checkpoint(TRUNCATE)`.
+   */
   end(reason: unknown): void {
     this.hasEnded = true
     this.#call?.reject(reason)

@@ -6,7 +6,7 @@ import { readers } from './lock-holders.ts'
 
 const log = getLogger(['stockroom', 'database'])
 
-/** A longer log is worth a warning: without a reader that holds it, it is truncated to 64 MiB. */
+/** A longer log is worth a warning: without a reader that holds it, it begins again at 16 MiB. */
 const WARNING_BYTES = 1_073_741_824
 
 /** The size is looked at this often, in milliseconds, while there are commits. */

@@ -132,6 +132,21 @@ export class LogSync {
     return position.frames === 0 || isWithin(position, this.#durable) || this.#record.covers(position)
   }
 
+  /** The disk has lost a part of the log, or of what was copied from it. Tells other processes. Returns the error for the callers. */
+  failed(error: unknown): Error {
+    const { position } = this.#commits
+    if (position) this.#record.lost(position)
+    this.#failure ??= this.#failureOf(error)
+    return this.#failure
+  }
+
+  /** Waits for syncs in progress. Close the connection first, which may still write. */
+  async close(): Promise<void> {
+    while (this.#syncing) await this.#syncing
+    closeSync(this.#file)
+    closeSync(this.#databaseFile)
+  }
+
   get #isIdle(): boolean {
     return !this.#syncing && !this.#isDiskBusy()
   }
@@ -157,21 +172,6 @@ export class LogSync {
 
   #count(durationMs: number): void {
     this.#averageMs += WEIGHT * (Math.min(durationMs, COUNTED_MAX_MS) - this.#averageMs)
-  }
-
-  /** The disk has lost commits. Tells other processes, and returns the error for the callers. */
-  failed(error: unknown): Error {
-    const { position } = this.#commits
-    if (position) this.#record.lost(position)
-    this.#failure ??= this.#failureOf(error)
-    return this.#failure
-  }
-
-  /** Waits for syncs in progress. Close the connection first, which may still write. */
-  async close(): Promise<void> {
-    while (this.#syncing) await this.#syncing
-    closeSync(this.#file)
-    closeSync(this.#databaseFile)
   }
 
   #onAnotherThread(waiting: Waiting): void {

@@ -188,13 +188,28 @@ test('a slow request is logged with where its time went', async () => {
   expect(Math.abs(total - logged.duration_ms)).toBeLessThan(1)
 })
 
+test('on SQLite, a slow search tells for what it has waited, and how long its statement took', async () => {
+  await using shop = await startShopOn(sqlite, { environment: { SLOW_MS: '1', ACCESS_LOG: 'off' } })
+  await shop.api.create('/products/', sample.product)
+  await Promise.all(Array.from({ length: 20 }, () => shop.api.get('/facets/products')))
+  await shop.service.stop()
+  const lines = shop.service.errors().split('\n')
+  const slow = lines.filter(text => text.includes('/facets/products took')).map(text => JSON.parse(text).spent_ms)
+  const counted = slow.find(spent => 'statement' in spent)
+  const waited = ['waiting for other facets', 'waiting for the search index', 'waiting for the database']
+  expect(Object.keys(counted)).toEqual(expect.arrayContaining(waited))
+  expect(slow.some(spent => 'waiting for an equal request' in spent)).toBe(true)
+})
+
 test('on PostgreSQL, the time of a slow search is that of a statement', async () => {
   await using shop = await startShopOn(postgres, { environment: { SLOW_MS: '200', ACCESS_LOG: 'off' } })
   await using sql = connected(shop.url)
+  // The first one connects, and prepares its statements.
+  await shop.api.get('/facets/products')
   const searched = Promise.withResolvers<void>()
   await sql.begin(async transaction => {
     await transaction`LOCK TABLE product_facts`
-    shop.api.get('/facets/products').then(() => searched.resolve(), searched.reject)
+    shop.api.get('/facets/products?q=spade').then(() => searched.resolve(), searched.reject)
     await Bun.sleep(300)
   })
   await searched.promise

@@ -2,6 +2,7 @@ import type { Awaitable } from '../../awaitable.ts'
 import { systemClock, within } from '../../clock.ts'
 import { BusyError } from '../../limits/busy-error.ts'
 import { FairQueue } from '../../limits/fair-queue.ts'
+import { timedFromQueue } from '../../tracing/timeline.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { FileCondition } from './condition.ts'
 import { type Parameter, READER_PRAGMAS, withPlus } from './connection.ts'
@@ -68,15 +69,16 @@ export class ReadingThread implements AsyncDisposable {
   }
 
   async #inTurn<Result>(read: (thread: Thread) => Promise<Result>): Promise<Result> {
-    const result = await this.#alone(read)
+    const result = await timedFromQueue('statement', begins => this.#alone(begins, read))
     // Other processes may have made the commits that the thread has seen.
     await this.#commitsOnDisk()
     return result
   }
 
-  async #alone<Result>(read: (thread: Thread) => Promise<Result>): Promise<Result> {
+  async #alone<Result>(begins: () => void, read: (thread: Thread) => Promise<Result>): Promise<Result> {
     if (this.#queue.length >= WAITING_MAX) throw new BusyError(TOO_MANY)
     using _ = await this.#queue.takeWithin(WAIT_MAX_MS, TOO_MANY)
+    begins()
     this.#closing.signal.throwIfAborted()
     try {
       this.#condition.mustHaveBeenInPlace()

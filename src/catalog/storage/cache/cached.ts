@@ -1,6 +1,7 @@
 import { type Awaitable, whenBothThere, whenThere } from '../../../awaitable.ts'
 import type { Change, ChangeSource } from '../../../database/change.ts'
 import { BoundedCache, type CachePartition } from '../../../limits/bounded-cache.ts'
+import { timed } from '../../../tracing/timeline.ts'
 import { BY_ID, type ListQuery, NO_LIMIT } from '../query.ts'
 import type { StoredResource, Values } from '../resource.ts'
 import { showsReferring } from '../shape.ts'
@@ -291,7 +292,8 @@ export class RepresentationCache {
       }
       const join = () => {
         const other = running.get(key)
-        return other && dependencies.every(part => this.#versionOf(part) <= other.version) ? other.value : begin()
+        if (!other || dependencies.some(part => this.#versionOf(part) > other.version)) return begin()
+        return timed('waiting for an equal request', () => other.value)
       }
       if (!running.has(key)) return begin()
       return whenThere(this.#source.current(join), value => value ?? begin())

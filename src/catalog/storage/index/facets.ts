@@ -1,6 +1,7 @@
 import type { Awaitable } from '../../../awaitable.ts'
 import { BusyError } from '../../../limits/busy-error.ts'
 import { FairQueue } from '../../../limits/fair-queue.ts'
+import { timed } from '../../../tracing/timeline.ts'
 import type { ListQuery } from '../query.ts'
 import type { Values } from '../resource.ts'
 import type { CatchingUp } from './catching-up.ts'
@@ -109,7 +110,7 @@ export function facetCounter<Row extends Values>(readTogether: ReadFacets<Row>, 
   const queue = new FairQueue(1)
   return async ({ list, names, priceBands, categoryLimit }: FacetsQuery<Row>) => {
     if (queue.length >= WAITING_MAX) throw new BusyError(TOO_MANY)
-    using _ = await queue.takeWithin(WAIT_MAX_MS, TOO_MANY)
+    using _ = await timed('waiting for other facets', () => queue.takeWithin(WAIT_MAX_MS, TOO_MANY))
     await index.upToDate()
     const named = list.where.flatMap(({ column, value }) =>
       column === OWN_COLUMNS.category_id && Array.isArray(value) ? value.map(id => id ?? 0) : [],

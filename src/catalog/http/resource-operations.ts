@@ -7,7 +7,7 @@ import type { StoredResource, Values } from '../storage/resource.ts'
 import type { Cut, ResourceStore, Update } from '../storage/store.ts'
 import { expectedRevisions } from './entity-tag.ts'
 import { fieldsParameter, withChosen } from './lists/chosen.ts'
-import { type ListKind, ListParameters } from './lists/page.ts'
+import { type ListKind, ListParameters, selectionRule } from './lists/page.ts'
 import { listResponse } from './lists/response.ts'
 import { type Catalog, type LinesContract, operation } from './operation.ts'
 import { invalid, notFound, representationResponse, writtenResponse } from './responses.ts'
@@ -73,6 +73,7 @@ export function resourceOperations<Row extends Values>(
         catalog,
         {
           ...{ name, method: 'get', url, tag, path, query: parameters.schema, body: NO_BODY },
+          queryRule: selectionRule,
           response: z.array(shape),
           chosen: () => z.array(chosen()),
           absent: referred(path),

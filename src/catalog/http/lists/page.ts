@@ -82,7 +82,7 @@ export class ListParameters<Row extends Values> {
     this.#resource = resource
     const isOfAll = owners.length === 0
     this.#filters = Object.entries(resource.filters).filter(([, filter]) => isOfAll || !('isOfAll' in filter))
-    this.schema = lazy(() => limited(z.object(this.#parameters(kind, owners))))
+    this.schema = lazy(() => z.object(this.#parameters(kind, owners)))
   }
 
   #parameters(kind: ListKind, owners: readonly string[]): z.ZodRawShape {
@@ -167,13 +167,11 @@ function searchIn({ q }: Parameters): Search | null {
   return typeof q === 'string' ? searchOf(q) : null
 }
 
-/** The schema with the limit of a selection, which counts even if other parameters are wrong. */
-function limited(schema: z.ZodObject): z.ZodObject {
-  return schema.refine(sent => !(Number(sent.limit) > SELECTION_MAX && isSelection(sent)), {
-    ...fault.aboveMaximum(SELECTION_MAX),
-    path: ['limit'],
-    when: () => true,
-  })
+/** The limit of a selection. A `limit` that is still a text is none. */
+export function selectionRule(sent: Parameters): readonly ValidationError[] {
+  const { limit } = sent
+  const isTooHigh = typeof limit === 'number' && limit > SELECTION_MAX && isSelection(sent)
+  return isTooHigh ? [errorAt(['query', 'limit'], fault.aboveMaximum(SELECTION_MAX))] : []
 }
 
 function isSelection(parameters: Parameters): boolean {

@@ -166,6 +166,14 @@ onOneEngine('errors of selections', api => {
       at(['query', 'sort'], notAmong(PRODUCT_SORTS)),
     ])
     expectRefusal(await api.get('/products/?cursor=x&limit=1001'), [at(['query', 'limit'], notAboveAThousand)])
+    expectRefusal(await api.get('/reviews/products/1?limit=1001&skip=-1&rating=1,2,3,4,5,5'), [
+      at(['query', 'skip'], belowZero),
+      at(['query', 'limit'], notAboveAThousand),
+      at(['query', 'rating'], { type: 'too_long', msg: 'List should have at most 5 items after validation, not 6' }),
+    ])
+    for (const number of ['1e4', '1e999', '1001.0', '0x7d0']) {
+      expectRefusal(await api.get(`/products/?sort=id&limit=${number}`), [at(['query', 'limit'], notDigits)])
+    }
   })
 
   test('text that is no cursor is refused', async () => {

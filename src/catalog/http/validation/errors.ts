@@ -80,8 +80,8 @@ export function errorAt(loc: ValidationError['loc'], { params }: Fault): Validat
 }
 
 /**
- * The errors that Zod found with this schema in one part of a request, one per field or item of a list, in the order of the fields
- * and in the words of FastAPI with Pydantic 2.
+ * The errors that Zod found with this schema in one part of a request, one per field or item of a list, in the words of FastAPI
+ * with Pydantic 2.
  */
 export function validationErrors(
   issues: readonly z.core.$ZodIssue[],
@@ -90,11 +90,8 @@ export function validationErrors(
   schema: z.core.$ZodType,
 ): ValidationError[] {
   const fields = schema instanceof z.ZodObject ? schema.shape : {}
-  const names = Object.keys(fields)
-  const placeOf = ({ path }: z.core.$ZodIssue) => names.indexOf(String(path[0]))
   const errors = new Map<string, ValidationError>()
-  // A rule about several fields finds its error after all others.
-  for (const found of issues.toSorted((one, other) => placeOf(one) - placeOf(other))) {
+  for (const found of issues) {
     const field = String(found.path[0])
     const at = found.path[1]
     const place = typeof at === 'number' ? [field, at] : [field]

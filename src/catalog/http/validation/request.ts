@@ -20,11 +20,18 @@ export interface Inputs<Path extends z.ZodObject, Query extends z.ZodObject, Bod
   readonly path: Path
   /** Made when it is needed: with those of all lists, a start would take a fifth longer. */
   readonly query: () => Query
+  readonly queryRule?: QueryRule
   readonly body: Body
 }
 
 /** The parameters of a query by their names. */
 export type Parameters = Readonly<Record<string, unknown>>
+
+/**
+ * Finds what is wrong with the parameters that were sent, even if some of them are wrong by themselves. Not a check of the schema:
+ * Zod skips those if a list is too long.
+ */
+export type QueryRule = (sent: Parameters) => readonly ValidationError[]
 
 /** The parts of a valid request. */
 export interface RequestInput<Path extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
@@ -46,7 +53,7 @@ export function requestReader<Path extends z.ZodObject, Query extends z.ZodObjec
   const noBody = readFields(inputs.body, undefined, 'body')
   const readPath = pathReader(inputs.path)
   const querySchema = inputs.query()
-  const readQuery = queryReader(querySchema)
+  const readQuery = queryReader(querySchema, inputs.queryRule)
   return (
     request: Request,
     pathParameters: Readonly<Record<string, string>>,
@@ -72,7 +79,7 @@ function together<Path, Query, Body>(path: ReadValue<Path>, query: ReadValue<Que
   if ('value' in path && 'value' in query && 'value' in body) {
     return { value: { path: path.value, query: query.value, body: body.value } }
   }
-  return { errors: [path, query, body].flatMap(part => ('errors' in part ? part.errors : [])) }
+  return { errors: [path, query, body].flatMap(errorsOf) }
 }
 
 /** With an error for each parameter of the URL that the operation does not have. */
@@ -81,7 +88,11 @@ function strictly<Value>(read: ReadValue<Value>, url: string, { shape }: z.ZodOb
   const unknown = [...sent]
     .filter(name => !Object.hasOwn(shape, name))
     .map(name => errorAt(['query', name], fault.unknown))
-  return unknown.length === 0 ? read : { errors: [...('errors' in read ? read.errors : []), ...unknown] }
+  return unknown.length === 0 ? read : { errors: [...errorsOf(read), ...unknown] }
+}
+
+function errorsOf(read: ReadValue<unknown>): readonly ValidationError[] {
+  return 'errors' in read ? read.errors : []
 }
 
 /** Makes the function that validates the parameters of a path. An operation without any does not look for them. */
@@ -92,11 +103,19 @@ function pathReader<Schema extends z.ZodObject>(schema: Schema) {
 }
 
 /** Makes the function that validates the query of a URL. */
-export function queryReader<Schema extends z.ZodObject>(schema: Schema) {
+export function queryReader<Schema extends z.ZodObject>(schema: Schema, rule: QueryRule = () => []) {
   const parsers = parsersOf(schema)
+  const names = Object.keys(schema.shape)
+  const placeOf = ({ loc }: ValidationError) => names.indexOf(String(loc[1]))
   // No parameter is required.
   const none = readFields(schema, {}, 'query')
-  const read = remembering((query: string) => readFields(schema, queryFields(query, parsers), 'query'), REMEMBERED)
+  const read = remembering((query: string) => {
+    const sent = queryFields(query, parsers)
+    const alone = readFields(schema, sent, 'query')
+    const further = rule(sent)
+    if (further.length === 0) return alone
+    return { errors: [...errorsOf(alone), ...further].sort((one, other) => placeOf(one) - placeOf(other)) }
+  }, REMEMBERED)
   return (url: string) => {
     const start = url.indexOf('?')
     return start === -1 ? none : read(url.slice(start + 1))

@@ -126,7 +126,7 @@ export function shopPage({ categories, asked }: ShopPage): string {
               autocomplete="off"
               spellcheck={false}
               aria-label="Search products"
-              placeholder="Try “copper” or “tea”"
+              placeholder="Try “copper”"
             />
             <label class="order">
               <span>Order</span>

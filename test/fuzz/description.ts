@@ -1,4 +1,5 @@
 import Ajv, { type ValidateFunction } from 'ajv/dist/2020.js'
+import { isJsonObject } from '../../src/json-object.ts'
 
 /** The words of JSON Schema that our descriptions use. */
 export interface Schema {
@@ -97,8 +98,10 @@ export function wrongMembers(schema: Schema, value: unknown): Set<string> {
   const validate = validatorOf(schema)
   validate(value)
   const names = (validate.errors ?? []).flatMap(({ keyword, instancePath, params }) => {
-    // It has neither of some members, of which the first is the one that is missed.
-    if (keyword === 'not' && instancePath === '') return Object.keys(schema.not?.properties ?? {}).slice(0, 1)
+    // It has neither of some members, of which the first is the one that is missed. What is no object has none, which counts once.
+    if (keyword === 'not' && instancePath === '') {
+      return isJsonObject(value) ? Object.keys(schema.not?.properties ?? {}).slice(0, 1) : []
+    }
     return keyword === 'required' && instancePath === '' ? [String(params.missingProperty)] : [instancePath.slice(1)]
   })
   return new Set(names)

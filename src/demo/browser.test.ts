@@ -483,6 +483,19 @@ test('a review that somebody writes changes the stars in all tabs, and the list 
   await until(async () => (await item.locator('.rating').textContent()) !== before)
 })
 
+test('many reviews in the list of events leave no empty space below the page', async () => {
+  await using tab = await browser.openTab()
+  const { page } = tab
+  await page.goto(`${demo.address}/shop/7`)
+  await page.getByText('live', { exact: true }).waitFor()
+  const { reviews } = createClient(demo.address)
+  const review = { product_id: 8, user_id: 1, rating: 3, comment: 'Good enough' }
+  for (let count = 0; count < 30; count += 1) await reviews.create(review)
+  await page.locator('#events li', { hasText: '3 of 5 stars' }).nth(25).waitFor({ state: 'attached' })
+  const below = 'document.documentElement.scrollHeight - Math.ceil(document.body.getBoundingClientRect().bottom)'
+  expect(await page.evaluate<number>(below)).toBeLessThanOrEqual(0)
+})
+
 test('a product that somebody adds shows the list again, and the focus stays where it was in it', async () => {
   await using tab = await openShop()
   const { page } = tab

@@ -113,10 +113,11 @@ function placesInQuery(parameters: readonly Parameter[], query: Pairs): string[]
   if (isSelection && limit !== undefined && /^\+?[0-9]+$/.test(limit) && Number(limit) > SELECTION_MAX) {
     places.push('query limit')
   }
-  if (places.length > 0) return places
   const bands = query.filter(([name]) => name === 'price_bands').flatMap(([, value]) => value.split(',').map(Number))
-  const hasBands = described.some(({ name }) => name === 'price_bands')
-  if (hasBands && bands.some((bound, at) => bound <= (bands[at - 1] ?? 0))) return ['query price_bands']
+  const hasGoodBands =
+    described.some(({ name }) => name === 'price_bands') && !places.some(place => place.startsWith('query price_bands'))
+  if (hasGoodBands && bands.some((bound, at) => bound <= (bands[at - 1] ?? 0))) places.push('query price_bands')
+  if (places.length > 0) return places
   // None of the cursors here is one of a list.
   if (last('cursor') !== undefined) return ['query cursor']
   const sort = last('sort') ?? 'relevance'

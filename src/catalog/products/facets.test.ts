@@ -123,6 +123,9 @@ onEachEngine('facets of products', api => {
     expect((await api.get(`/facets/products?price_bands=${many}`)).body).toMatchObject({
       detail: [{ type: 'too_long', msg: 'List should have at most 20 items after validation, not 21' }],
     })
+    expect((await api.get('/facets/products?price_bands=5,0')).body).toEqual({
+      detail: [{ loc: ['query', 'price_bands', 1], msg: 'Input should be greater than 0', type: 'greater_than' }],
+    })
     for (const bands of ['5,5', '2,1', '1,3,2']) {
       expect((await api.get(`/facets/products?price_bands=${bands}`)).body).toEqual({
         detail: [{ loc: ['query', 'price_bands'], msg: 'Value error, price_bands must ascend', type: 'value_error' }],

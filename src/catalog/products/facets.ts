@@ -17,8 +17,10 @@ const facetParameters = () => ({
   facets: valueList(z.enum(FACET_NAMES), FACET_NAMES.length).optional().describe('What to count by; all by default'),
   price_bands: valueList(z.number().gt(0), BANDS_MAX)
     .superRefine((bounds, context) => {
+      // Zod also asks if a bound is not above 0.
+      const isRight = context.issues.length === 0
       const ascend = bounds.every((bound, at) => at === 0 || bound > Number(bounds[at - 1]))
-      if (!ascend) context.addIssue(fault.value('price_bands must ascend'))
+      if (isRight && !ascend) context.addIssue(fault.value('price_bands must ascend'))
     })
     .optional()
     .describe('The prices between bands, each higher than the one before'),

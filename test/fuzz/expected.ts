@@ -72,7 +72,7 @@ function expected({ planned: { operation, query, body }, values, fields, bytes }
   for (const [index, { name, schema }] of parameters.filter(parameter => parameter.in === 'path').entries()) {
     if (!isParameter(schema, values[index] ?? '')) places.add(`path ${name}`)
   }
-  for (const place of placesInQuery(parameters, query)) places.add(place)
+  for (const place of placesInQuery(parameters, query, places.size === 0)) places.add(place)
   if (hasBody) {
     const schema = operation.requestBody?.content[JSON_TYPE]?.schema ?? {}
     for (const place of placesIn(schema, bytes ?? Buffer.alloc(0), body?.type ?? null)) places.add(place)
@@ -94,8 +94,8 @@ const OF_PAGES = new Set(['skip', 'limit', 'after_id', 'fields'])
 /** The limit of a page if a request has other parameters. */
 const SELECTION_MAX = 1_000
 
-/** The places at which a query is wrong. */
-function placesInQuery(parameters: readonly Parameter[], query: Pairs): string[] {
+/** The places at which a query is wrong. Combinations are checked only if each parameter is right, those of the path included. */
+function placesInQuery(parameters: readonly Parameter[], query: Pairs, isPathRight: boolean): string[] {
   const described = parameters.filter(parameter => parameter.in === 'query')
   const last = (name: string) =>
     described.some(parameter => parameter.name === name) ? query.findLast(pair => pair[0] === name)?.[1] : undefined
@@ -117,7 +117,7 @@ function placesInQuery(parameters: readonly Parameter[], query: Pairs): string[]
   const hasGoodBands =
     described.some(({ name }) => name === 'price_bands') && !places.some(place => place.startsWith('query price_bands'))
   if (hasGoodBands && bands.some((bound, at) => bound <= (bands[at - 1] ?? 0))) places.push('query price_bands')
-  if (places.length > 0) return places
+  if (places.length > 0 || !isPathRight) return places
   // None of the cursors here is one of a list.
   if (last('cursor') !== undefined) return ['query cursor']
   const sort = last('sort') ?? 'relevance'

@@ -165,7 +165,11 @@ test('a stop waits for a statement that soon ends, refuses those that wait, and 
   const running = shop.database.beside.all(COUNT, [SOON_ENDED])
   const waiting = shop.database.beside.all(ONE, []).catch(error => error)
   await allPromises()
-  await shop.database[Symbol.asyncDispose]()
+  {
+    // So that it does not give up.
+    using _ = fakeTimers()
+    await shop.database[Symbol.asyncDispose]()
+  }
   expect(await running).toEqual([{ n: SOON_ENDED }])
   expectUnavailable(await waiting, 'the database is closed')
   for (const ending of ['-wal', '-shm']) expect(existsSync(shop.file + ending)).toBe(false)
@@ -174,11 +178,20 @@ test('a stop waits for a statement that soon ends, refuses those that wait, and 
 
 test('a stop does not wait for a statement that takes long', async () => {
   await using shop = await openShop()
+  using held = heldStatements()
   await shop.insert('item')
-  const running = shop.database.beside.all(COUNT, [VERY_SLOW]).catch(error => error)
-  await allPromises()
-  await shop.database[Symbol.asyncDispose]()
-  expectUnavailable(await running, 'the database is closed')
+  {
+    using _ = watchThreads(held.script)
+    const order: string[] = []
+    const running = shop.database.beside.all(COUNT, [VERY_SLOW]).catch(error => order.push(String(error)))
+    await until(() => held.begun() === 1)
+    await shop.database[Symbol.asyncDispose]()
+    await allPromises()
+    held.end()
+    order.push('ended')
+    await running
+    expect(order).toEqual([expect.stringContaining('the database is closed'), 'ended'])
+  }
   await using again = await openSqlite(shop.file, [ITEMS])
   expect(await again.beside.all('SELECT name FROM items', [])).toEqual([{ name: 'item' }])
 })

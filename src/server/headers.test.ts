@@ -71,8 +71,10 @@ test('every answer tells browsers not to guess its type', async () => {
   expect(refused.headers.get('X-Content-Type-Options')).toBe('nosniff')
 })
 
-test('the docs page sends its address to no other origin', async () => {
-  expect((await api.get('/docs')).headers.get('Referrer-Policy')).toBe('same-origin')
+test('the docs page sends its address to no other origin, and is in the frame of none', async () => {
+  const { headers } = await api.get('/docs')
+  expect(headers.get('Referrer-Policy')).toBe('same-origin')
+  expect(headers.get('Content-Security-Policy')).toContain("frame-ancestors 'none'")
 })
 
 test('answers about users may not be cached, good or bad', async () => {

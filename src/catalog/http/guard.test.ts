@@ -31,7 +31,10 @@ const ORIGIN = 'https://shop.example'
 const ABSENT_ID = '999999'
 
 const Description = z.object({
-  paths: z.record(z.string(), z.record(z.string(), z.object({ tags: z.tuple([z.string()]) }))),
+  paths: z.record(
+    z.string(),
+    z.record(z.string(), z.object({ tags: z.tuple([z.string()]), responses: z.record(z.string(), z.unknown()) })),
+  ),
 })
 
 /** Services for the tests that need nothing of their own. */
@@ -272,6 +275,8 @@ interface Operation {
   readonly method: string
   readonly path: string
   readonly tag: string
+  /** The statuses of refusals that are described. */
+  readonly refusals: readonly string[]
 }
 
 interface Services extends AsyncDisposable {
@@ -306,8 +311,9 @@ async function expectMatrix(
   // All at once, because many unknown keys share one look into the database.
   await Promise.all(
     operations.map(async operation => {
-      const { method, path, tag } = operation
+      const { method, path, tag, refusals } = operation
       const needed: Scope = tag === 'Users' ? 'admin' : method === 'GET' ? 'read' : 'write'
+      expect(refusals, `${method} ${path}`).toEqual(needed === 'read' ? ['401'] : ['401', '403'])
       const sent = async (headers: Record<string, string>, to = guarded) =>
         seen(await to.send(path, { method, headers }))
       const allowed = await sent({}, open)
@@ -331,10 +337,11 @@ async function expectMatrix(
 async function describedOperations(api: Client): Promise<Operation[]> {
   const { paths } = Description.parse((await api.get('/openapi.json')).body)
   return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { tags }]) => ({
+    Object.entries(methods).map(([method, { tags, responses }]) => ({
       method: method.toUpperCase(),
       path: path.replaceAll(/\{\w+\}/g, ABSENT_ID),
       tag: tags[0],
+      refusals: Object.keys(responses).filter(status => ['401', '403'].includes(status)),
     })),
   )
 }

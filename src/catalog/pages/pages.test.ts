@@ -321,7 +321,9 @@ for (const engine of ENGINES) {
       expect(imported).toContain('2 lines imported')
       const { body, headers } = await api.get('/admin/export/users.csv')
       expect(headers.get('Content-Disposition')).toBe('attachment; filename="users.csv"')
+      expect(headers.get('Content-Type')).toBe('text/csv; charset=utf-8')
       expect(headers.get('Cache-Control')).toBe('no-store')
+      expect(String(body)).toStartWith('id,name,email,avatar,password,')
       expect(String(body)).toContain('\n2,"Grace, ""the"" one",ada@mail.example,/ada.png,**********,1,0,')
       const form = new FormData()
       form.append('list', 'products')
@@ -333,6 +335,11 @@ for (const engine of ENGINES) {
       expect((await api.get('/admin/export/products.ndjson')).body).toMatch(
         /^\{"id":\d+,"name":"Hoe","description":"Steel","price":9,"category_id":null\}\n$/,
       )
+      // More than a page of a list may have.
+      const many = `${JSON.stringify(sample.category)}\n`.repeat(1_001)
+      expect(String((await post('categories', 'ndjson', many)).body)).toContain('1,001 lines imported')
+      const exported = String((await api.get('/admin/export/categories.csv')).body)
+      expect(exported.trimEnd().split('\n')).toHaveLength(1 + 1_001)
     })
   })
 }
@@ -711,11 +718,15 @@ test('an activity page gets what has changed since it was made, or since it has 
   // A browser that connects again sends the id to the address that it had.
   const text = await changesAfter(`${path}?since=start`, await changeOf(shop.service.address, 'Seen'), '>Missed, too<')
   expect(text).toContain('>Missed</a> 34.5')
+  expect(text).toContain(`\nid: ${await changeOf(shop.service.address, 'Missed')}\n`)
   expect(text).not.toContain('>Seen<')
   // Nothing has changed yet.
   const [, from] = /sse-connect="([^"]+)"/.exec((await shop.page.open('/admin/activity')).text) ?? []
+  await shop.api.create('/reviews/', sample.review(1, await shop.api.create('/users/', sample.user)))
   await create('Last')
-  expect(await changesAfter(shop.service.address + from, null, '>Last<')).not.toContain('>Missed')
+  const since = await changesAfter(shop.service.address + from, null, '>Last<')
+  expect(since).not.toContain('>Missed')
+  expect(since).toContain('>review 1</a> ★ 4<')
   // A deleted product has no page to link to.
   await shop.api.send('/products/4', { method: 'DELETE' })
   const gone = await changesAfter(path, await changeOf(shop.service.address, 'Last'), 'product deleted')

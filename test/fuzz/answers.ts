@@ -66,9 +66,21 @@ export function field(response: RawResponse, name: string): string | undefined {
   return response.fields.find(each => each[0] === name)?.[1]
 }
 
+/** Header fields that HTTP itself describes. */
+const OF_HTTP = new Set([
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'date',
+  'transfer-encoding',
+])
+
 function checkFields(response: RawResponse, described: NonNullable<Operation['responses'][string]['headers']>): void {
   const names = response.fields.map(([name]) => name)
   if (new Set(names).size < names.length) fail('a header field is there twice', response)
+  const known = new Set(Object.keys(described).map(name => name.toLowerCase()))
+  for (const name of names) if (!OF_HTTP.has(name) && !known.has(name)) fail(`${name} is not described`, response)
   for (const [name, { required, schema }] of Object.entries(described)) {
     const value = field(response, name.toLowerCase())
     if (value === undefined) {

@@ -12,7 +12,9 @@ setDefaultTimeout(120_000)
 
 const Operation = z.object({
   description: z.string(),
-  parameters: z.array(z.object({ name: z.string().optional(), description: z.string().optional() })),
+  parameters: z.array(
+    z.object({ $ref: z.string().optional(), name: z.string().optional(), description: z.string().optional() }),
+  ),
   responses: z.record(z.string(), z.unknown()),
 })
 const Described = z.object({ headers: z.record(z.string(), z.unknown()) })
@@ -179,6 +181,30 @@ onOneEngine('the strict description', api => {
     // Premise: there are members of reviews that were changed and deleted, and of an import.
     expect([...sent]).toEqual(expect.arrayContaining(['category_id', 'from_product_id', 'product_ids', 'last_id']))
     expect(Object.keys(described)).toEqual(expect.arrayContaining([...sent, 'resumed', 'reason']))
+  })
+
+  test('/openapi.strict.json names the header fields that each kind of operation reads and sends, and each status that it answers with', async () => {
+    const described = await operations(api)
+    const about = (path: string, method: string) => {
+      const { parameters = [], responses = {} } = described[path]?.[method] ?? {}
+      const fields = parameters.flatMap(({ $ref }) => $ref?.replace('#/components/parameters/', '') ?? [])
+      return [...fields, ...Object.keys(responses)].join(' ')
+    }
+    expect(about('/products/', 'get')).toBe('IfNoneMatch Prefer RequestId 200 304 400 421 422 429 500 503')
+    expect(about('/products/', 'post')).toBe(
+      'IdempotencyKey ContentEncoding RequestId 200 400 408 409 413 415 421 422 429 500 503',
+    )
+    const product = '/products/{product_id}'
+    expect(about(product, 'get')).toBe('IfNoneMatch Prefer RequestId 200 304 400 404 421 422 429 500 503')
+    expect(about(product, 'put')).toBe(
+      'IfMatch ContentEncoding RequestId 200 400 404 408 412 413 415 421 422 429 500 503',
+    )
+    expect(about(product, 'delete')).toBe('IfMatch RequestId 200 400 404 412 421 422 429 500 503')
+    expect(about('/events', 'get')).toBe('LastEventId Prefer RequestId 200 400 421 422 429 500 503')
+    const sent = (method: string) =>
+      Object.keys(Described.parse(described['/products/']?.[method]?.responses[200]).headers)
+    expect(sent('get')).toEqual(expect.arrayContaining(['ETag', 'Link', 'X-Total-Count', 'Preference-Applied']))
+    expect(sent('post')).toEqual(expect.arrayContaining(['ETag', 'Idempotency-Replayed']))
   })
 
   test('/openapi.strict.json says in words which parameters exclude or bound each other', async () => {

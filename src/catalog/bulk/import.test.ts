@@ -166,8 +166,8 @@ for (const engine of ENGINES) {
         type: 'categories.imported',
         data: { count: 4, first_id: 3, last_id: 41 },
       })
-      // A line without an id takes none that a later line has.
-      const last = CATEGORY + CATEGORY.replace('{', '{"id":43,')
+      // A line without an id takes none that another line has.
+      const last = CATEGORY + CATEGORY.replace('{', '{"id":43,') + CATEGORY
       expect((await imported(database.url, { 'categories.ndjson': last })).status).toBe(0)
       // Other programs may choose ids that the database has not drawn.
       await engine.write(database.url, "INSERT INTO categories (id, name, description) VALUES (60, 'Of another', '')")
@@ -177,7 +177,7 @@ for (const engine of ENGINES) {
       expect(again.errors).toContain('categories.ndjson:1: id: Value error, Category with this id exists already')
       // Nothing was stored, so there is nothing to tell of.
       expect(await events()).not.toContain('"count":0')
-      const ids = [3, 7, 40, 41, 42, 43, 44, 60, 61]
+      const ids = [3, 7, 40, 41, 42, 43, 44, 45, 60, 61]
       expect((await api.get('/categories/')).body).toMatchObject(ids.map(id => ({ id })))
     })
 

@@ -42,14 +42,16 @@ onEachEngine('searches', api => {
       api,
       numbers.map(number => [`Copper omegapart${number}`, '']),
     )
-    const [shortest, ofName] = await created(api, [
+    const [shortest, ofName, , last] = await created(api, [
       ['Brass', 'Has omegapart'],
       ['Omegaparts, assorted', ''],
       ['Brass', 'Has an omegapar and an omegaparu'],
+      // One of the last letters that there are.
+      ['Brass', 'Has omegapart6𐐨'],
     ])
     expect(await found(api, 'omegapart0')).toEqual(many.slice(0, 10))
-    expect(await found(api, 'omegapart6')).toEqual(many.slice(60, 70))
-    expect(await found(api, 'omegapart')).toEqual([ofName, ...many, shortest])
+    expect(await found(api, 'omegapart6')).toEqual([...many.slice(60, 70), last])
+    expect(await found(api, 'omegapart')).toEqual([ofName, ...many, shortest, last])
     expect(await found(api, 'copper omegapart')).toEqual(many)
     expect(await found(api, 'omegapartz')).toEqual([])
   })

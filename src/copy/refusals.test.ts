@@ -47,7 +47,7 @@ test('of two copies into one database at once, one succeeds and the other is ref
   }
 })
 
-test('no time limit of TO applies while the copy waits for FROM, which may count and sort many rows', async () => {
+test('no time limit of the one database applies while the copy waits for the other, which may sort many rows or create indexes', async () => {
   await using target = await migrated(postgres)
   await postgres.write(
     target.url,
@@ -57,6 +57,19 @@ test('no time limit of TO applies while the copy waits for FROM, which may count
   )
   const { status, errors } = await run(['copy', shop.url, target.url])
   expect([status, errors]).toEqual([1, expect.stringMatching(/TO refused a row .*: limit 0\b/)])
+  // Of FROM, something that is read tells of it.
+  await postgres.write(
+    target.url,
+    `DROP TRIGGER tell ON categories;
+    INSERT INTO categories (name, description) VALUES ('Garden', '');
+    ALTER TABLE categories RENAME TO told;
+    CREATE FUNCTION told() RETURNS boolean LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'limit %', current_setting('idle_in_transaction_session_timeout'); END $$;
+    CREATE VIEW categories AS SELECT * FROM told WHERE told()`,
+  )
+  using folder = temporaryFolder()
+  const reading = await run(['copy', target.url, `sqlite:${join(folder.path, 'shop.db')}`])
+  expect(reading).toMatchObject({ status: 1, errors: expect.stringMatching(/limit 0\b/) })
 })
 
 test('a copy into tables that another program uses fails after a while, and does not wait forever', async () => {

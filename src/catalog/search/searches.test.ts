@@ -42,13 +42,16 @@ onEachEngine('searches', api => {
       api,
       numbers.map(number => [`Copper omegapart${number}`, '']),
     )
-    const [shortest, ofName, , last] = await created(api, [
+    const [shortest, ofName, , last, within, before] = await created(api, [
       ['Brass', 'Has omegapart'],
       ['Omegaparts, assorted', ''],
       ['Brass', 'Has an omegapar and an omegaparu'],
       // One of the last letters that there are.
       ['Brass', 'Has omegapart6𐐨'],
+      ['Box of 𐐨mega', ''],
+      ['𐐨mega box', ''],
     ])
+    expect(await found(api, '𐐨mega bo')).toEqual([before, within])
     expect(await found(api, 'omegapart0')).toEqual(many.slice(0, 10))
     expect(await found(api, 'omegapart6')).toEqual([...many.slice(60, 70), last])
     expect(await found(api, 'omegapart')).toEqual([ofName, ...many, shortest, last])

@@ -230,7 +230,7 @@ describe('answers', () => {
     )
     await call.breakOff()
     expect(await answer.end()).toEqual({ text: 'So far, “so” good.', failure: null })
-    expect(answer.usages).toEqual([{ inputTokens: 1_234, outputTokens: 567, isEstimate: false }])
+    expect(answer.usages).toEqual([{ inputTokens: 1_234, outputTokens: 567 }])
     const failed = event({ object: 'chat.completion.chunk', choices: null, error: 'Out of memory' })
     await expectFailureAmid(openaiChat, failedCall => failedCall.sendRaw(failed), 'provider failed')
   })

@@ -107,7 +107,8 @@ export class Session implements Disposable {
       const lines = linesOf(body ?? Buffer.alloc(0)).filter(line => line.toString().trim() !== '')
       const ids: readonly number[] = JSON.parse(JSON.stringify(value.ids))
       for (const [index, id] of ids.entries()) this.#add(kind, { ...JSON.parse(String(lines[index])), id })
-    } else if (operation.method === 'POST' || kind === 'reviews') {
+    } else if (operation.method === 'POST' || (operation.method === 'PATCH' && kind === 'reviews')) {
+      // An update may refer a review to others. A read with chosen fields may not tell to which it refers.
       if (typeof value.id === 'number') this.#add(kind, value)
     }
   }

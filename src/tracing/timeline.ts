@@ -39,9 +39,9 @@ export function timed<Result>(name: string, work: () => Promise<Result>): Promis
   return work().finally(() => timeline.add(name, start))
 }
 
-/** Like `timed`, for work whose own parts are not told. */
-export function timedAsOne<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-  return timed(name, () => current.run(undefined, work))
+/** Runs work whose parts are not told. */
+export function untimed<Result>(work: () => Result): Result {
+  return current.run(undefined, work)
 }
 
 /** Like `timed`, for work that first waits in a queue of the database, and that calls `begins` when its turn has come. */

@@ -3,7 +3,7 @@ import { getLogger } from '@logtape/logtape'
 import { BusyError } from '../../limits/busy-error.ts'
 import { FairQueue } from '../../limits/fair-queue.ts'
 import { OperatorError } from '../../program/operator-error.ts'
-import { Timeline, timedFromQueue } from '../../tracing/timeline.ts'
+import { timedFromQueue, untimed } from '../../tracing/timeline.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { PostgresAddress } from './address.ts'
 import { Batch, BatchFigures, type BatchLimits, type RunBatch } from './batch.ts'
@@ -171,7 +171,7 @@ export class PostgresDatabase implements AsyncDisposable {
             }, 'REPEATABLE READ'),
           )
         // The time until that end is not the request's.
-        const reading = new Timeline(null).run(read)
+        const reading = untimed(read)
         reading.catch(reject).finally(() => place[Symbol.dispose]())
       })
     })

@@ -6,7 +6,7 @@ import { regularly } from '../../../database/regularly.ts'
 import { BusyError } from '../../../limits/busy-error.ts'
 import { errorMessage } from '../../../program/error-message.ts'
 import { shared } from '../../../shared.ts'
-import { timedAsOne } from '../../../tracing/timeline.ts'
+import { timed, untimed } from '../../../tracing/timeline.ts'
 
 const log = getLogger(['stockroom', 'index'])
 
@@ -86,7 +86,7 @@ export class CatchingUp {
     const giveUp = new AbortController()
     // A slice itself may wait for the lock of another program.
     const caughtUp = () => within(systemClock, CATCH_UP_MAX_MS, this.#catchUp(giveUp.signal))
-    if (await timedAsOne('waiting for the search index', caughtUp)) return
+    if (await timed('waiting for the search index', () => untimed(caughtUp))) return
     giveUp.abort()
     throw this.#isBuilt
       ? new BusyError('The search index is catching up')

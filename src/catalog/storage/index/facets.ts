@@ -78,14 +78,13 @@ export interface CountedRow {
 }
 
 /**
- * The columns of what is counted of a group of products, `number`, `least` and `most` besides: how many cost less than each bound, and how
- * many have at least each average. `ofAll` is SQL that counts all groups together.
+ * Besides `number`, `least` and `most`, an engine counts these columns of each group of products: how many cost less than each bound,
+ * then how many have at least each average. `ofAll` is SQL that counts all groups together.
  */
 export function countedColumns(priceBands: readonly number[], cast = '') {
-  const below = priceBands.map((_, at) => `below_${at}`)
-  const rated = LEAST_STARS.map(stars => `rated_${stars}`)
-  const sums = ['number', ...below, ...rated].map(name => `coalesce(sum(${name}), 0)${cast} AS ${name}`)
-  return { below, rated, ofAll: ['min(least) AS least, max(most) AS most', ...sums].join(', ') }
+  const names = [...priceBands.map((_, at) => `below_${at}`), ...LEAST_STARS.map(stars => `rated_${stars}`)]
+  const sums = ['number', ...names].map(name => `coalesce(sum(${name}), 0)${cast} AS ${name}`)
+  return { names, ofAll: ['min(least) AS least, max(most) AS most', ...sums].join(', ') }
 }
 
 /** Reads the counts in a row with the columns `ofAll`. */

@@ -19,12 +19,12 @@ export function postgresFacetReads<Row extends Values>(
 ): ReadFacets<Row> {
   const read = async (ask: Query, list: ListQuery<Row>, { priceBands, categoryLimit, named }: CountedParts) => {
     const { from, parameters, parameter } = indexSelection(resource, list, null)
-    const { below, rated, ofAll } = countedColumns(priceBands, '::float8')
+    const { names, ofAll } = countedColumns(priceBands, '::float8')
     const conditions = [
       ...priceBands.map(bound => `owner.price < ${parameter(bound)}::float8`),
       ...LEAST_STARS.map(stars => `owner.average >= ${stars}`),
     ]
-    const counts = [...below, ...rated].map((name, at) => `count(*) FILTER (WHERE ${conditions[at]}) AS ${name}`)
+    const counts = names.map((name, at) => `count(*) FILTER (WHERE ${conditions[at]}) AS ${name}`)
     const ofGroup = ['count(*) AS number, min(owner.price) AS least, max(owner.price) AS most', ...counts].join(', ')
     const listed = (table: string) =>
       `(SELECT json_agg(json_build_object('value', value, 'name', name, 'count', number) ORDER BY number DESC, value)::text FROM ${table})`

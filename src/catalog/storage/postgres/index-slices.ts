@@ -107,7 +107,8 @@ export function postgresIndexSlices(
     built: () =>
       database.transaction(async ask => {
         await ask('UPDATE index_form SET is_built = TRUE WHERE id = 1 AND number = $1::bigint', INDEX_FORM)
-        // Otherwise the planner knows nothing of them until the server's own job has run. That job, or another command, may have one locked.
+        // Otherwise the planner knows nothing of them until the server's own job has run. That job, or another command, may have
+        // one locked.
         for (const { facts } of indexes) await ask(`ANALYZE (SKIP_LOCKED) ${facts}`)
         await logNothing(ask)
       }),

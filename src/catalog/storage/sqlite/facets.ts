@@ -21,8 +21,8 @@ export function sqliteFacetReads<Row extends Values>(
 ): ReadFacets<Row> {
   const read = async (all: ReadAll, list: ListQuery<Row>, { priceBands, categoryLimit, named }: CountedParts) => {
     const { sql, parameters } = indexSelection(resource, list, null)
-    const { below, rated, ofAll } = countedColumns(priceBands)
-    const columns = ['number', 'least', 'most', ...below, ...rated]
+    const { names, ofAll } = countedColumns(priceBands)
+    const columns = ['number', 'least', 'most', ...names]
     const ofGroup = columns.map((name, at) => `value ->> ${at + 1} AS ${name}`).join(', ')
     const listed = (table: string) =>
       `(SELECT json_group_array(json_object('value', value, 'name', name, 'count', number) ORDER BY number DESC, value) FROM ${table})`

@@ -158,12 +158,7 @@ test.skipIf(!CAN_TRACE)(
   async () => {
     for (const sync of ['fdatasync', 'fsync']) {
       using folder = temporaryFolder()
-      const file = join(folder.path, 'shop.db')
-      const before = join(folder.path, 'before.db')
-      {
-        await using _ = await startService(`sqlite:${file}`, { flags: FLAGS })
-      }
-      copyFileSync(file, before)
+      const { file, before } = await newDatabase(folder.path)
       let stored = 0
       {
         await using service = await startService(`sqlite:${file}`, {
@@ -183,13 +178,8 @@ test.skipIf(!CAN_TRACE)(
         expect(await service.stop()).toBeNull()
         expect(service.errors()).toMatch(/could not store.*start again/)
       }
-      // As if the disk had stored none of it.
-      copyFileSync(before, file)
-      await using service = await startService(`sqlite:${file}`, { flags: FLAGS })
-      const api = client(() => service.address)
       expect(stored).toBeGreaterThan(0)
-      expect((await listOf(api, '/products/?limit=10000')).length).toBeGreaterThanOrEqual(stored)
-      await api.create('/products/', sample.product)
+      expect(await productsAfterLoss(file, before)).toBeGreaterThanOrEqual(stored)
     }
   },
 )
@@ -198,12 +188,7 @@ test.skipIf(!CAN_TRACE)(
   'if the disk cannot store what a close copies from the log, the log stays, and a start copies all again',
   async () => {
     using folder = temporaryFolder()
-    const file = join(folder.path, 'shop.db')
-    const before = join(folder.path, 'before.db')
-    {
-      await using _ = await startService(`sqlite:${file}`, { flags: FLAGS })
-    }
-    copyFileSync(file, before)
+    const { file, before } = await newDatabase(folder.path)
     let stored = 0
     {
       await using service = await startService(`sqlite:${file}`, {
@@ -226,12 +211,7 @@ test.skipIf(!CAN_TRACE)(
       expect(await service.stop()).toBeNull()
       expect(service.errors()).toMatch(/could not store.*start again/)
     }
-    // As if the disk had stored none of it.
-    copyFileSync(before, file)
-    await using service = await startService(`sqlite:${file}`, { flags: FLAGS })
-    const api = client(() => service.address)
-    expect((await listOf(api, '/products/?limit=10000')).length).toBe(stored)
-    await api.create('/products/', sample.product)
+    expect(await productsAfterLoss(file, before)).toBe(stored)
   },
 )
 
@@ -473,6 +453,27 @@ test.skipIf(!CAN_TRACE)('a follower gets an event of another process when it is 
 })
 
 /** The thread that made a call, as `strace` names it. */
+/** A database without products, and a copy of its file. */
+async function newDatabase(folder: string) {
+  const file = join(folder, 'shop.db')
+  const before = join(folder, 'before.db')
+  {
+    await using _ = await startService(`sqlite:${file}`, { flags: FLAGS })
+  }
+  copyFileSync(file, before)
+  return { file, before }
+}
+
+/** The number of products after a start as if the disk had stored nothing since `before`. It also takes writes again. */
+async function productsAfterLoss(file: string, before: string): Promise<number> {
+  copyFileSync(before, file)
+  await using service = await startService(`sqlite:${file}`, { flags: FLAGS })
+  const api = client(() => service.address)
+  const products = await listOf(api, '/products/?limit=10000')
+  await api.create('/products/', sample.product)
+  return products.length
+}
+
 function threadOf(call = ''): string | undefined {
   return call.split(' ')[0]
 }

@@ -228,6 +228,32 @@ onEachEngine('searches', api => {
     expect(await follow(api, '/products/?q=first&sort=-id&limit=8')).toEqual(both.reverse())
   })
 
+  test('the best matches come first, although only others are among the first products', async () => {
+    const products = (count: number, name: string, description: string) =>
+      Array.from({ length: count }, () => ({ ...sample.product, name, description }))
+    const made = [
+      ...products(1, 'Rake', 'Upsilon and my'),
+      ...products(1_050, 'Other', 'None'),
+      ...products(2, 'The upsilon', 'Nothing else'),
+      ...products(3, 'Upsilon', 'My'),
+      ...products(2, 'Rake', 'Upsilon'),
+      ...products(1, 'A upsilon', 'My'),
+    ]
+    const category = await api.create('/categories/', sample.category)
+    const body = made.map(product => `${JSON.stringify({ ...product, category_id: category })}\n`).join('')
+    const { status } = await api.send('/products/', { method: 'POST', headers: { 'Content-Type': NDJSON }, body })
+    expect(status).toBe(200)
+    const [first = 0] = idsOf(await getAtLast(api, `/products/?category_id=${category}&q=upsilon&sort=id`))
+    const at = (place: number) => first + place
+    const best = [1_053, 1_054, 1_055, 1_051, 1_052, 1_058, 0, 1_056, 1_057].map(at)
+    for (const list of ['/products/?q=upsilon', `/products/?q=upsilon&category_id=${category}`]) {
+      for (const limit of [1, 2, 3, 4, 6, 7, 9, 100]) {
+        expect(await follow(api, `${list}&limit=${limit}`), `${list} ${limit}`).toEqual(best)
+        expect(await skipped(api, list, limit), `${list} ${limit}`).toEqual(best)
+      }
+    }
+  })
+
   test('a count has the whole selection, up to what was asked', async () => {
     await created(
       api,

@@ -33,6 +33,8 @@ test('statements that need no answer of each other are sent to the server at onc
   }
   // The notes of the index; the beginning, the page and the end of a transaction; the rows of the page.
   expect(await fewestSent(() => api.get('/products/?q=spade&limit=5'))).toBeLessThanOrEqual(5)
+  // The same if there are fewer matches than the page has room for.
+  expect(await fewestSent(() => api.get('/products/?q=spade&limit=500'))).toBeLessThanOrEqual(5)
   // The beginning; the row; its reviews; the delete with its row of the log; the end.
   expect(await fewestSent(count => api.delete(`/products/${count}`))).toBeLessThanOrEqual(5)
 })

@@ -2,12 +2,12 @@ import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Parameter, Query } from '../../../database/postgres/pool.ts'
 import { notedParts } from '../index/facts.ts'
 import type { IndexReader, IndexReads } from '../index/lists.ts'
-import { type Beginning, type MatchSyntax, matchOf, type Rank } from '../index/matching.ts'
-import type { Cursor, ListQuery } from '../query.ts'
+import { type Beginning, type MatchSyntax, matchOf, RANKS, type Rank } from '../index/matching.ts'
+import { BY_RELEVANCE, type Cursor, type ListQuery } from '../query.ts'
 import { allOf, listSql } from '../query-sql.ts'
 import type { IndexedResource, Values } from '../resource.ts'
 import type { IdPage } from '../store.ts'
-import { countRows, POSTGRES_PARAMETERS, readPage } from './table.ts'
+import { countRows, type Places, POSTGRES_PARAMETERS, pageOf, readPage, readPlaces } from './table.ts'
 
 /**
  * PostgreSQL's planner takes every beginning of a word for one that half a percent of all rows have. For a rarer one, it may walk
@@ -32,6 +32,12 @@ const FURTHER_TIMES_MAX = 8
  */
 const WALK_MAX = 3_000
 const ROOM = 6
+
+/**
+ * If the first rows have no more matches than this, of any rank, the search finds all matches of all ranks by one statement. It
+ * compares each of them, so it is slower than one statement for each rank if they are many.
+ */
+const FEW_MATCHES = 1
 
 /** The query language of `tsquery`. Quoted terms are taken as they are. */
 const TSQUERY: MatchSyntax = {
@@ -61,21 +67,39 @@ export function postgresIndexReads<Row extends Values>(
     }
     return { before: `WITH owner AS MATERIALIZED (SELECT ${columns} FROM ${from}) `, from: 'owner WHERE TRUE' }
   }
+  // Citus has the rows on other servers than the index.
+  const revision = database.isDistributed ? null : knownRevision
   const page = (ask: Query, query: ListQuery<Row>, rank: Rank | null, most: number | null): Promise<IdPage> => {
     const selected = indexSelection(resource, query, rank)
-    // Citus has the rows on other servers than the index.
-    const revision = database.isDistributed ? null : knownRevision
     return readPage(database, ask, query, { ...selected, ...rowsOf(selected, most), revision })
   }
   const count = (ask: Query, query: ListQuery<Row>, rank: Rank | null, most: number, rows: number | null) => {
     const selected = indexSelection(resource, query, rank)
     return countRows(database, ask, { ...selected, ...rowsOf(selected, rows) }, most)
   }
-  const readsBy = (ask: Query): IndexReads<Row> => ({
-    page: async (query, rank) => {
+  /** The places of the matches of all ranks, the best first: those among the first rows, or all. */
+  const ranked = (ask: Query, query: ListQuery<Row>, most: number | null): Promise<Places> => {
+    const selected = indexSelection(resource, query, null)
+    const { from, where, indexed, orderBy, matching, parameters, parameter } = selected
+    const rank = `CASE WHEN ${matching(3)} THEN 3 WHEN ${matching(2)} THEN 2 ELSE 1 END`
+    const first = (columns: string) =>
+      `(SELECT ${columns} FROM ${facts} AS owner WHERE ${indexed} ORDER BY ${orderBy} LIMIT ${parameter(most)}::bigint)`
+    const matches = most === null ? from : `${first('*')} AS owner WHERE ${where}`
+    const sql = {
+      from: `(SELECT owner.id, ${rank} AS rank FROM ${matches}) AS owner`,
+      orderBy: 'owner.rank DESC, owner.id',
+      parameters,
+      revision,
+      isWhole:
+        most === null ? 'TRUE' : `(SELECT count(*) < ${parameter(most)}::bigint FROM ${first('owner.id')} AS first)`,
+    }
+    return readPlaces(database, ask, { ...query, order: BY_RELEVANCE }, sql)
+  }
+  const readsBy = (ask: Query) => ({
+    page: async (query: ListQuery<Row>, rank: Rank | null, known?: IdPage) => {
       const rows = firstRows(query, query.from.skip)
       if (rows === null) return page(ask, query, rank, null)
-      const first = await page(ask, query, rank, rows)
+      const first = known ?? (await page(ask, query, rank, rows))
       if (first.more) return first
       const further = furtherRows(query, rows, first.ids.length)
       const until = further === null || further > WALK_MAX ? lastPlace(query, first.ids) : null
@@ -84,15 +108,42 @@ export function postgresIndexReads<Row extends Values>(
       else if (further) second = await page(ask, query, rank, further)
       return second?.more ? second : page(ask, query, rank, null)
     },
-    count: async (query, rank, most) => {
+    count: async (query: ListQuery<Row>, rank: Rank | null, most: number) => {
       const rows = firstRows(query, most)
       const first = rows === null ? null : await count(ask, query, rank, most, rows)
       return first === most ? first : count(ask, query, rank, most, null)
     },
   })
+  /** Reads the ranks one after the other. From the beginning of the list, one look at the first rows is for all of them. */
+  const readsByRank = (ask: Query): IndexReads<Row> => {
+    const reads = readsBy(ask)
+    let seen: Places | null = null
+    return {
+      ...reads,
+      page: async (query, rank) => {
+        if (rank === RANKS[0] && query.from.after === null && query.from.skip === 0) {
+          seen = await ranked(ask, query, FIRST_ROWS)
+          if (!seen.isWhole && seen.places.length <= FEW_MATCHES) seen = await ranked(ask, query, null)
+        }
+        if (seen === null) return reads.page(query, rank)
+        const known = pageOf(ofRank(seen, rank), query.limit)
+        return seen.isWhole ? known : reads.page(query, rank, known)
+      },
+    }
+  }
   return {
     ...readsBy((sql, ...parameters) => database.readPlanned(ask => ask(sql, ...parameters))),
-    together: work => database.readPlanned(ask => work(readsBy(ask))),
+    together: work => database.readPlanned(ask => work(readsByRank(ask))),
+  }
+}
+
+/** The places of one rank, in the order of ids. */
+function ofRank({ places, revisions, isWhole }: Places, rank: Rank | null): Places {
+  const isOfRank = (_: unknown, at: number) => places[at]?.[0] === rank
+  return {
+    places: places.filter(isOfRank).map(place => place.slice(1)),
+    revisions: revisions?.filter(isOfRank) ?? null,
+    isWhole,
   }
 }
 
@@ -110,15 +161,20 @@ export function indexSelection<Row extends Values>(
   const indexed = list.conditions.filter((_, at) => filters[at] === undefined || filters[at].column in copied)
   const conditions = [...list.conditions]
   const parameter = (value: Parameter) => `$${parameters.push(value)}`
-  const match = search && matchOf(search, rank, TSQUERY)
-  if (match) conditions.push(`owner.words @@ ${parameter(match.words)}::text::tsquery`)
-  if (match?.beginning) conditions.push(beginningSql(match.beginning, parameter))
+  const matching = (of: Rank | null) => {
+    const match = search && matchOf(search, of, TSQUERY)
+    const words = match && `owner.words @@ ${parameter(match.words)}::text::tsquery`
+    return match?.beginning ? `${words} AND ${beginningSql(match.beginning, parameter)}` : words
+  }
+  const match = matching(rank)
+  if (match) conditions.push(match)
   const columns = [...query.order.by, 'id'].map(column => `owner.${column}`).join(', ')
   return {
     from: `${facts} AS owner WHERE ${allOf(conditions)}`,
     where: allOf(conditions),
     indexed: allOf(indexed),
     hasWords: match !== null,
+    matching,
     orderBy,
     columns,
     parameters,

@@ -66,22 +66,41 @@ interface RowsSql extends Pick<ListSql, 'orderBy' | 'parameters'> {
   readonly from: string
   /** Of a row; `null` for pages without revisions. */
   readonly revision: string | null
+  /** Whether these are all rows of the list; they are if nothing is said. */
+  readonly isWhole?: string
 }
 
-/** Reads a page as one row, which tells the state of the database even if the page is empty. */
+/** The places of rows in a list, with their revisions unless those were not read. */
+export interface Places {
+  readonly places: readonly Cursor[]
+  readonly revisions: readonly (number | null)[] | null
+  readonly isWhole: boolean
+}
+
+/** Reads the ids of a page. */
 export async function readPage<Row extends Values>(
   database: PostgresDatabase,
   ask: Query,
-  { order, from: { skip }, limit }: ListQuery<Row>,
-  { before = '', from, parameters, orderBy, revision }: RowsSql,
+  query: ListQuery<Row>,
+  sql: RowsSql,
 ): Promise<IdPage> {
+  return pageOf(await readPlaces(database, ask, query, sql), query.limit)
+}
+
+/** Reads the places of a page, and one more if there are more, as one row, which tells the state of the database even if there are none. */
+export async function readPlaces<Row extends Values>(
+  database: PostgresDatabase,
+  ask: Query,
+  { order, from: { skip }, limit }: ListQuery<Row>,
+  { before = '', from, parameters, orderBy, revision, isWhole = 'TRUE' }: RowsSql,
+): Promise<Places> {
   const columns = [...order.by, 'id'].map(column => `owner.${column}`)
   // A place in the order of ids is the id itself.
   const place = order.by.length > 0 ? `json_build_array(${columns})` : 'owner.id'
   const listed = (sql: string) => `json_agg(${sql} ORDER BY ${orderBy})::text`
-  const [page] = await ask<{ places: string | null; revisions: string | null; state: string | null }>(
+  const [page] = await ask<{ places: string | null; revisions: string | null; whole: boolean; state: string | null }>(
     `${before}SELECT ${listed(place)} AS places, ${revision === null ? 'NULL' : listed(revision)} AS revisions,
-      ${database.changes.state} AS state
+      ${isWhole} AS whole, ${database.changes.state} AS state
     FROM (
       SELECT * FROM ${from}
       ORDER BY ${orderBy} LIMIT $${parameters.length + 1}::bigint OFFSET $${parameters.length + 2}::bigint
@@ -90,13 +109,21 @@ export async function readPage<Row extends Values>(
   )
   database.changes.observe(page?.state ?? null)
   const places: readonly (number | Cursor)[] = JSON.parse(page?.places ?? '[]')
-  const shown = places.slice(0, limit).map(place => (typeof place === 'number' ? [place] : place))
-  const revisions: readonly (number | null)[] = JSON.parse(page?.revisions ?? '[]')
+  return {
+    places: places.map(place => (typeof place === 'number' ? [place] : place)),
+    revisions: revision === null ? null : JSON.parse(page?.revisions ?? '[]'),
+    isWhole: page?.whole ?? false,
+  }
+}
+
+/** The page of a list whose places were read, and one more if there are more. */
+export function pageOf({ places, revisions }: Places, limit: number): IdPage {
+  const shown = places.slice(0, limit)
   return {
     ids: shown.map(place => Number(place.at(-1))),
     last: shown.at(-1) ?? null,
     more: places.length > limit,
-    revisions: revision === null ? null : revisions.slice(0, limit),
+    revisions: revisions?.slice(0, limit) ?? null,
   }
 }
 

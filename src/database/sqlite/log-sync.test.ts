@@ -452,7 +452,6 @@ test.skipIf(!CAN_TRACE)('a follower gets an event of another process when it is 
   })
 })
 
-/** The thread that made a call, as `strace` names it. */
 /** A database without products, and a copy of its file. */
 async function newDatabase(folder: string) {
   const file = join(folder, 'shop.db')
@@ -474,6 +473,7 @@ async function productsAfterLoss(file: string, before: string): Promise<number> 
   return products.length
 }
 
+/** The thread that made a call, as `strace` names it. */
 function threadOf(call = ''): string | undefined {
   return call.split(' ')[0]
 }

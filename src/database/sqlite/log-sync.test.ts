@@ -216,6 +216,43 @@ test.skipIf(!CAN_TRACE)(
 )
 
 test.skipIf(!CAN_TRACE)(
+  'a close copies nothing more while another process has the file open, and the disk loses nothing',
+  async () => {
+    using folder = temporaryFolder()
+    const { file, before } = await newDatabase(folder.path)
+    const calls = join(folder.path, 'calls')
+    await using other = await startService(`sqlite:${file}`, { flags: FLAGS })
+    const api = client(() => other.address)
+    await using closing = await startService(`sqlite:${file}`, {
+      flags: FLAGS,
+      // The first sync fails, and it takes a while to open the file again.
+      through: [
+        ...['strace', '-D', '-f', '-qq', '-y', '-o', calls, '-P', file, '-e', 'trace=fsync,close,openat'],
+        ...['-e', 'inject=fsync:error=EIO:when=1', '-e', 'inject=openat:delay_enter=100000'],
+      ],
+    })
+    const create = () => api.create('/products/', { ...sample.product, description: 'x'.repeat(100_000) })
+    await create()
+    using reader = new Database(file, { readonly: true })
+    reader.run('BEGIN')
+    reader.run('SELECT count(*) FROM products')
+    await create()
+    const { size } = statSync(file)
+    const begun = readFileSync(calls, 'utf8').length
+    const stopped = closing.stop()
+    await until(() => /close\(.*shop\.db>/.test(readFileSync(calls, 'utf8').slice(begun)))
+    // The first product is copied, and not synced.
+    expect(statSync(file).size).toBeGreaterThan(size)
+    reader.close(true)
+    expect(await stopped).toBe(0)
+    // This would begin a new log if all was copied.
+    await create()
+    await other.stop('SIGKILL')
+    expect(await productsAfterLoss(file, before)).toBe(3)
+  },
+)
+
+test.skipIf(!CAN_TRACE)(
   'if the disk cannot store a commit, no write is acknowledged from then on, and reads go on',
   async () => {
     using folder = temporaryFolder()

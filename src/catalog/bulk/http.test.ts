@@ -216,12 +216,16 @@ onOneEngine('NDJSON', api => {
     expect(answer.body).toMatchObject({ detail: { length: 1 } })
   })
 
-  test('the error about a missing password comes with all other errors of the line', async () => {
+  test('the error about a missing password comes with all other errors of the line, in the order of the fields', async () => {
     const missing = ['name', 'email', 'avatar', 'password'].map(field => ({
       loc: ['body', 1, field],
       type: 'missing',
     }))
-    expect(await post(api, '/users/', [{}])).toMatchObject({ status: 422, body: { detail: missing } })
+    const flag = { loc: ['body', 1, 'is_active'], type: 'int_type' }
+    expect(await post(api, '/users/', [{ is_active: 'yes' }])).toMatchObject({
+      status: 422,
+      body: { detail: [...missing, flag] },
+    })
     const wrong = { ...sample.user, name: 1, password: undefined, password_hash: 'x' }
     expect(await post(api, '/users/', [wrong])).toMatchObject({
       status: 422,

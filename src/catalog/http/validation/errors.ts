@@ -80,8 +80,8 @@ export function errorAt(loc: ValidationError['loc'], { params }: Fault): Validat
 }
 
 /**
- * The errors that Zod found with this schema in one part of a request, one per field or item of a list, in the words of FastAPI
- * with Pydantic 2.
+ * The errors that Zod found with this schema in one part of a request, one per field or item of a list, in the order of the fields
+ * and in the words of FastAPI with Pydantic 2.
  */
 export function validationErrors(
   issues: readonly z.core.$ZodIssue[],
@@ -102,7 +102,13 @@ export function validationErrors(
     const isInteger = numbersOf(fields[field]) === 'integers'
     errors.set(key, errorAt([source, ...place], faultOf(found, source, { input: sent, isInteger })))
   }
-  return [...errors.values()]
+  return inOrder([...errors.values()], Object.keys(fields))
+}
+
+/** Sorts errors of one part by their fields. A rule about several fields finds its error after all others. */
+export function inOrder(errors: readonly ValidationError[], fields: readonly string[]): ValidationError[] {
+  const placeOf = ({ loc }: ValidationError) => fields.indexOf(String(loc[1]))
+  return errors.toSorted((one, other) => placeOf(one) - placeOf(other))
 }
 
 interface SentField {

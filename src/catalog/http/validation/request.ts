@@ -4,7 +4,7 @@ import { isJsonObject } from '../../../json-object.ts'
 import { remembering } from '../../../limits/remembering.ts'
 import { queryOf } from '../../../server/request-target.ts'
 import { currentTimeline, timed } from '../../../tracing/timeline.ts'
-import { errorAt, fault, type RequestPart, type ValidationError, validationErrors } from './errors.ts'
+import { errorAt, fault, inOrder, type RequestPart, type ValidationError, validationErrors } from './errors.ts'
 import { spelledInteger, spelledNumber } from './fields.ts'
 import { readJson } from './json.ts'
 import { isList, numbersOf } from './numbers.ts'
@@ -106,7 +106,6 @@ function pathReader<Schema extends z.ZodObject>(schema: Schema) {
 export function queryReader<Schema extends z.ZodObject>(schema: Schema, rule: QueryRule = () => []) {
   const parsers = parsersOf(schema)
   const names = Object.keys(schema.shape)
-  const placeOf = ({ loc }: ValidationError) => names.indexOf(String(loc[1]))
   // No parameter is required.
   const none = readFields(schema, {}, 'query')
   const read = remembering((query: string) => {
@@ -114,7 +113,7 @@ export function queryReader<Schema extends z.ZodObject>(schema: Schema, rule: Qu
     const alone = readFields(schema, sent, 'query')
     const further = rule(sent)
     if (further.length === 0) return alone
-    return { errors: [...errorsOf(alone), ...further].sort((one, other) => placeOf(one) - placeOf(other)) }
+    return { errors: inOrder([...errorsOf(alone), ...further], names) }
   }, REMEMBERED)
   return (url: string) => {
     const start = url.indexOf('?')

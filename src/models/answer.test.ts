@@ -143,8 +143,8 @@ describe('answers', () => {
       await call.sendRaw(
         event({ choices: [{ index: 0, delta: { content: 'A "finish_reason": "stop"' }, finish_reason }] }),
       )
-      // The empty line after it may arrive later, when nobody reads any more.
-      await call.sendRaw('data: [DONE]\n')
+      // The rest of its end may arrive later, when nobody reads any more.
+      await call.sendRaw(finish_reason === null ? 'data: [DONE]\n' : 'data: [DONE]\r')
       expect(await answer.end()).toEqual({ text: 'A "finish_reason": "stop"', failure: null })
     }
     const length = event({ choices: [{ index: 0, delta: {}, finish_reason: 'length' }] })

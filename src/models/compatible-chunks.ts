@@ -5,8 +5,8 @@ const HAS_CHOICES = /"choices"\s*:\s*\[/
 /** No text of an answer matches, because its quotation marks are escaped. */
 const HAS_FINISH_REASON = /"finish_reason"\s*:\s*"[^"]/
 const NOTHING = '{"choices":[]}'
-/** With the end of its line: the empty line that ends the event may not be read any more. */
-const FINISH = '{"choices":[{"finish_reason":"stop"}]}\n'
+/** With the end of its event: what ends that of the server may not be read any more. */
+const FINISH = '{"choices":[{"finish_reason":"stop"}]}\n\n'
 
 /** With this name, the AI SDK takes a chunk for an error. Foundry Local sends it with each piece. */
 const ERROR_OF_NULL = /"error"(?=\s*:\s*null\b)/g

@@ -6,6 +6,7 @@ import { allows, digestOf, isSecret, type Key } from '../access/key.ts'
 import type { KeyRing } from '../access/key-ring.ts'
 import { ClientLimitError } from '../limits/busy-error.ts'
 import { Rate } from '../limits/rate.ts'
+import { normalized } from '../normalized.ts'
 import { type SessionCookie, sessionsIn } from './session-cookie.ts'
 import { Sessions, type StoredSecret } from './sessions.ts'
 
@@ -21,9 +22,6 @@ const SESSION_SECONDS = 43_200
 const ATTEMPTS_MAX = 10
 const TOTAL_ATTEMPTS_MAX = 30
 const MINUTE_MS = 60_000
-
-/** Longer passwords are compared as they are. */
-const NORMALIZED_MAX_CHARACTERS = 1_024
 
 /** Stands for all addresses together. */
 const ALL = ''
@@ -60,7 +58,7 @@ export class Login {
     this.cookie = { name: cookieName, seconds: sessionSeconds, trustedProxies }
     this.#password = password
     this.#keys = keys
-    this.#sessions = new Sessions(secret, normalized(password ?? ''), sessionSeconds)
+    this.#sessions = new Sessions(secret, normalized(password ?? '', 'NFC'), sessionSeconds)
   }
 
   /** The kind of credential that users log in with. */
@@ -132,11 +130,7 @@ function isSame(text: string, password: string): boolean {
   return timingSafeEqual(digest(text), digest(password))
 }
 
+/** Keyboards write accents in two ways, which NFC makes one. */
 function digest(text: string): Buffer {
-  return createHash('sha256').update(normalized(text)).digest()
-}
-
-/** Keyboards write accents in two ways, which NFC makes one. Its time grows with the square of the number of accents on a letter. */
-function normalized(text: string): string {
-  return text.length > NORMALIZED_MAX_CHARACTERS ? text : text.normalize('NFC')
+  return createHash('sha256').update(normalized(text, 'NFC')).digest()
 }

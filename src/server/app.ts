@@ -1,5 +1,4 @@
 import { METHOD_NAME_ALL } from 'hono/router'
-import { TrieRouter } from 'hono/router/trie-router'
 import { detailResponse, errorResponse } from './errors.ts'
 import type { App } from './requests.ts'
 
@@ -18,24 +17,14 @@ export function finishApp(app: App, probe?: Probe): void {
       return context.json({ status: 'ready' })
     })
   }
-  const answerUnrouted = unrouted(app.routes)
-  app.notFound(context => answerUnrouted(context.req.path))
+  app.notFound(context => unrouted(app, context.req.path))
   app.onError((error, context) => errorResponse(error, context.env.requestId))
 }
 
-/**
- * Answers 405 with `Allow` if the path has other methods, else 404. `hono/method-not-allowed` does the same with the same
- * router, but as middleware it would run for each request; this runs only when no route matches.
- */
-function unrouted(routes: readonly { readonly method: string; readonly path: string }[]): (path: string) => Response {
-  const methodsByPath = new TrieRouter<string>()
-  for (const { method, path } of routes) {
-    if (method !== METHOD_NAME_ALL) methodsByPath.add(METHOD_NAME_ALL, path, method)
-  }
-  return path => {
-    const methods = methodsByPath.match(METHOD_NAME_ALL, path)[0].map(([method]) => method)
-    if (methods.length === 0) return detailResponse(404, 'Not Found')
-    const allowed = methods.flatMap(method => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
-    return detailResponse(405, 'Method Not Allowed', { Allow: [...new Set(allowed)].join(', ') })
-  }
+/** Answers 405 with `Allow` if the route has other methods, else 404. To the app, the path of a request is its route. */
+function unrouted(app: App, route: string): Response {
+  const methods = app.routes.filter(({ method, path }) => path === route && method !== METHOD_NAME_ALL)
+  if (methods.length === 0) return detailResponse(404, 'Not Found')
+  const allowed = methods.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+  return detailResponse(405, 'Method Not Allowed', { Allow: [...new Set(allowed)].join(', ') })
 }

@@ -4,7 +4,7 @@ import { adminSettings } from '../admin/settings.ts'
 import { DATABASE_NOTE, databaseSettings, POSTGRES_NOTE } from '../database/settings.ts'
 import type { Part } from '../part.ts'
 import type { Command } from '../program/command.ts'
-import { host, serverSettings, streamSettings, workers, workerTimeout } from '../server/settings.ts'
+import { host, serverSettings, workers, workerTimeout } from '../server/settings.ts'
 import { serveInWorkers } from '../server/workers.ts'
 import { TRACING_NOTE, tracingSettings } from '../tracing/settings.ts'
 import { exportCommand, importCommand } from './bulk/commands.ts'
@@ -30,7 +30,6 @@ const serve: Command = {
     idempotencyBytes,
     eventsKept,
     ...serverSettings,
-    ...streamSettings,
     ...adminSettings,
     ...tracingSettings,
   ],

@@ -3,7 +3,7 @@ import { adminSettings } from '../admin/settings.ts'
 import { DATABASE_NOTE, databaseSettings } from '../database/settings.ts'
 import { CREDENTIALS_NOTE, chatBaseUrl, chatModel } from '../models/settings.ts'
 import type { Part } from '../part.ts'
-import { host, serverSettings, streamSettings } from '../server/settings.ts'
+import { host, serverSettings } from '../server/settings.ts'
 import { TRACING_NOTE, tracingSettings } from '../tracing/settings.ts'
 import { boundSettings, chatPort, PASSWORD_NOTE } from './settings.ts'
 
@@ -21,7 +21,6 @@ export const chat: Part = {
         chatBaseUrl,
         auth,
         ...boundSettings,
-        ...streamSettings,
         ...serverSettings,
         ...adminSettings,
         ...tracingSettings,

@@ -122,10 +122,15 @@ const rateLimit: Setting<RateLimit | null> = {
 }
 
 /** The settings of every server, except its host and port. */
-export const serverSettings = [allowedHosts, trustedProxies, connectionsMax, rateLimit, accessLog, logLevel]
-
-/** The settings of a server with event streams. */
-export const streamSettings = [streamsPerAddress]
+export const serverSettings = [
+  allowedHosts,
+  trustedProxies,
+  connectionsMax,
+  streamsPerAddress,
+  rateLimit,
+  accessLog,
+  logLevel,
+]
 
 export type ServerSettings = ReturnType<typeof readServerSettings>
 

@@ -51,7 +51,8 @@ export class BoundedServer implements AsyncDisposable {
     this.#checking.unref()
   }
 
-  get pendingRequests(): number {
+  /** The requests that are being answered at this moment. */
+  requestsInProgress(): number {
     let pending = 0
     for (const server of this.#servers) pending += server.pendingRequests
     return pending
@@ -60,7 +61,7 @@ export class BoundedServer implements AsyncDisposable {
   /** Drains: refuses new connections, and lets requests in progress finish within the grace. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#checking)
-    log.info('stopping: {pending} requests in progress', { pending: this.pendingRequests })
+    log.info('stopping: {pending} requests in progress', { pending: this.requestsInProgress() })
     await within(systemClock, DRAIN_GRACE_MS, this.#stopAll(false))
     await this.#stopAll(true)
   }

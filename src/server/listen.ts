@@ -24,14 +24,9 @@ interface ListenOptions extends ServerSettings, Pick<RequestSettings, 'observers
   readonly sharesPort?: boolean
 }
 
-export interface Listening extends AsyncDisposable {
+export interface Listening extends BoundedServer {
   /** The server's URL for clients on this machine. */
   readonly address: string
-  readonly port: number
-  /** Limit on its connections. */
-  readonly connectionsMax: number
-  /** The requests that are being answered at this moment. */
-  readonly requestsInProgress: () => number
   /** The bounds on its streamed responses. */
   readonly streaming: Streaming
 }
@@ -46,14 +41,7 @@ export function listen({ connectionsMax, sharesPort = false, ...options }: Liste
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
   }
   const server = new BoundedServer(port => bind({ ...bounded, port }), options.port, connectionsMax)
-  return {
-    address: reachableAddress(options.host, server.port),
-    port: server.port,
-    connectionsMax: server.connectionsMax,
-    requestsInProgress: () => server.pendingRequests,
-    streaming,
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  }
+  return Object.assign(server, { address: reachableAddress(options.host, server.port), streaming })
 }
 
 /** Listens for the few requests of operators. Disposing ends them at once. */

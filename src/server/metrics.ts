@@ -60,18 +60,18 @@ export class RequestMetrics implements Observer {
 }
 
 /** Metrics of the server's load at this moment. */
-export function serverFamilies({ connectionsMax, requestsInProgress, streaming }: Listening): Family[] {
+export function serverFamilies(server: Listening): Family[] {
   return [
     gauge(
       'stockroom_http_connections_max',
       'How many connections of clients may be open: CONNECTIONS_MAX, or fewer if open files are limited.',
-      connectionsMax,
+      server.connectionsMax,
     ),
     gauge(
       'stockroom_http_requests_in_progress',
       'Requests that are being answered, streams among them.',
-      requestsInProgress(),
+      server.requestsInProgress(),
     ),
-    gauge('stockroom_event_streams', 'Event streams that are open.', streaming.clients.total),
+    gauge('stockroom_event_streams', 'Event streams that are open.', server.streaming.clients.total),
   ]
 }

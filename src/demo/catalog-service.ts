@@ -1,9 +1,7 @@
 import { spawn } from 'bun'
-import { askNoProxyFor, LAUNCHER_VARIABLE } from '../program/config.ts'
+import { LAUNCHER_VARIABLE } from '../program/config.ts'
 import { OperatorError } from '../program/operator-error.ts'
 import { ownCommand } from '../program/own-command.ts'
-
-const HOST = '127.0.0.1'
 
 const LISTENING_LINE = / at (http:\/\/[^\s,]+)/
 
@@ -19,14 +17,13 @@ export interface CatalogService extends AsyncDisposable {
  * `DATABASE_URL` leads the demo to real data.
  */
 export function startCatalog(database: string): CatalogService {
-  const place = ['--host', HOST, '--port', '0', '--database', `sqlite:${database}`]
+  const place = ['--host', '127.0.0.1', '--port', '0', '--database', `sqlite:${database}`]
   const child = spawn([...ownCommand(), 'serve', ...place, '--access-log', 'off', '--log-level', 'warning'], {
     env: { [LAUNCHER_VARIABLE]: String(process.pid) },
     stdio: ['ignore', 'pipe', 'inherit'],
     // Ctrl-C at a terminal ends a whole group. This one ends before the demo knows why, so it has a group of its own.
     detached: true,
   })
-  askNoProxyFor(HOST)
   const failed = child.exited.then((status): never => {
     throw new OperatorError(`the store catalog of the demo has ended with status ${status}`)
   })

@@ -29,6 +29,7 @@ export function forwardTo(address: string) {
       body,
       signal,
       redirect: 'manual',
+      proxy: false,
       // The client gets it as the service has compressed it.
       decompress: false,
     })

@@ -26,7 +26,8 @@ export async function serveDemo(line: CommandLine): Promise<void> {
   const address = await Promise.race([stopped, catalog.address])
   if (!address) return
   const { createClient } = await loadClient(join(folder, 'client'))
-  const shop = createClient(address)
+  // The service is on this machine, so no proxy that the environment names is asked.
+  const shop = createClient(address, { fetch: (url, init) => fetch(url, { ...init, proxy: false }) })
   const opening = open.adopt(new AbortController(), controller => controller.abort())
   const opened = await Promise.race([stopped, openShop(shop, opening.signal), catalog.failed])
   if (!opened) return

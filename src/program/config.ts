@@ -166,14 +166,6 @@ export function environmentWith(more: Readonly<Record<string, string>>): Record<
   return { ...process.env, ...more }
 }
 
-/** From now on, requests of this process to the host ask no proxy, whatever the environment says. */
-export function askNoProxyFor(host: string): void {
-  for (const variable of ['NO_PROXY', 'no_proxy']) {
-    const others = process.env[variable]
-    process.env[variable] = others ? `${others},${host}` : host
-  }
-}
-
 /** The value of a variable that has no flag; `null` if it is not set. */
 export function fromEnvironment<Value>(variable: string, parse: (text: string) => Value): Value | null {
   const text = process.env[variable] || null

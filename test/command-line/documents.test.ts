@@ -34,6 +34,7 @@ test("the README's table of settings has each variable of the service with its f
 const OF_THE_RUNTIME = [
   'HTTPS_PROXY',
   'HTTP_PROXY',
+  'NO_PROXY',
   'OTEL_EXPORTER_OTLP_HEADERS',
   'OTEL_EXPORTER_OTLP_TIMEOUT',
   'OTEL_RESOURCE_ATTRIBUTES',

@@ -16,10 +16,6 @@ export async function* answerEvents(answer: RenderedAnswer, signal: AbortSignal)
 }
 
 function responseEvent(rendering: Rendering): ServerSentEvent {
-  let event = events.get(rendering)
-  if (!event) {
-    event = { name: 'Response', chunk: String(<Answer rendering={rendering} isUpdate />) }
-    events.set(rendering, event)
-  }
-  return event
+  const event = () => ({ name: 'Response', chunk: String(<Answer rendering={rendering} isUpdate />) })
+  return events.getOrInsertComputed(rendering, event)
 }

@@ -26,9 +26,7 @@ export async function openHighlighter<Style>(theme: Theme<Style>): Promise<Highl
   return label => {
     const language = languages.get(label.toLowerCase())
     if (!language) return null
-    const tokenizer = tokenizers.get(language) ?? new Tokenizer(engine, language, theme)
-    tokenizers.set(language, tokenizer)
-    return tokenizer
+    return tokenizers.getOrInsertComputed(language, () => new Tokenizer(engine, language, theme))
   }
 }
 

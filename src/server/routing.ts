@@ -35,16 +35,10 @@ class MatchedRouter<Handler> implements Router<Handler> {
 
   match(method: string, route: string): Result<Handler> {
     const parameters = this.#parameters
-    return [this.#handlersOf(method, route).map((handler): [Handler, Params] => [handler, parameters])]
-  }
-
-  #handlersOf(method: string, route: string): readonly Handler[] {
-    const key = `${method} ${route}`
-    const known = this.#handlers.get(key)
-    if (known) return known
     // A route matches itself: `:id` is a possible value of `:id`.
-    const handlers = this.#routes.match(method, route)[0].map(([handler]) => handler)
-    this.#handlers.set(key, handlers)
-    return handlers
+    const handlers = this.#handlers.getOrInsertComputed(`${method} ${route}`, () =>
+      this.#routes.match(method, route)[0].map(([handler]) => handler),
+    )
+    return [handlers.map((handler): [Handler, Params] => [handler, parameters])]
   }
 }

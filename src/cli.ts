@@ -8,7 +8,8 @@ import { demo } from './demo/part.ts'
 import { distributeCommand } from './distribute/command.ts'
 import { health } from './health/command.ts'
 import type { Part } from './part.ts'
-import { readCommandLine, requiredParent } from './program/config.ts'
+import type { Command } from './program/command.ts'
+import { type CommandLine, readCommandLine, requiredParent } from './program/config.ts'
 import { commandHelp, programHelp } from './program/help.ts'
 import { OperatorError, SettingError } from './program/operator-error.ts'
 import { printError, printResult } from './program/output.ts'
@@ -56,11 +57,20 @@ async function main(argv: readonly string[]): Promise<number> {
     }
     const parent = requiredParent()
     if (parent !== null) stopWithParent(parent)
-    await command.run(readCommandLine(rest, command.settings, command.operands))
+    await command.run(lineOf(command, rest))
     return 0
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error
     printError(`stockroom: ${error.message}\n`)
     return error.exitStatus
+  }
+}
+
+function lineOf(command: Command, words: readonly string[]): CommandLine {
+  try {
+    return readCommandLine(words, command.settings, command.operands)
+  } catch (error) {
+    if (!(error instanceof SettingError)) throw error
+    throw new SettingError(`${error.message}; see stockroom ${command.name} --help`)
   }
 }

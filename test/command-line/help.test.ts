@@ -111,8 +111,9 @@ test('an unknown command is refused by its name', async () => {
   expectRefusal(await run(['']), { status: 2, reason: /command/ })
 })
 
-test('an unknown flag is refused by its name, on each command', async () => {
-  expectRefusal(await run(['serve', '--ports', '0']), { status: 2, reason: /--ports/ }, 'serve')
+test('an unknown flag is refused by its name, with where to look it up, on each command', async () => {
+  const reason = /^stockroom: Unknown option '--ports'; see stockroom serve --help$/m
+  expectRefusal(await run(['serve', '--ports', '0']), { status: 2, reason }, 'serve')
   expectRefusal(await run(['serve', '-p', '0']), { status: 2, reason: /-p/ }, 'serve -p')
   expectRefusal(await run(['seed', '--orders=5']), { status: 2, reason: /--orders/ }, 'seed')
   expectRefusal(await run(['backup', '--force', 'copy.db']), { status: 2, reason: /--force/ }, 'backup')
@@ -140,7 +141,8 @@ test('a negative number is refused in one line', async () => {
 })
 
 test('a value that begins with a dash is refused with the way to write it', async () => {
-  const reason = /^stockroom: --port: a value is required; one that begins with - is written --port=VALUE$/m
+  const reason =
+    /^stockroom: --port: a value is required; one that begins with - is written --port=VALUE; see stockroom serve --help$/m
   expectRefusal(await run(['serve', '--port', '-1']), { status: 2, reason })
   expectRefusal(await run(['serve', '--port=-1']), { status: 2, reason: /--port: "-1" is not a whole number/ })
 })

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
@@ -30,14 +30,20 @@ export function bulkFile(path: string, line: CommandLine, usual?: Format): BulkF
   const found = BULK_RESOURCES.find(({ stored }) => stored.table === told)
   const written = line.value(format) ?? FORMATS.find(known => name.endsWith(`.${known}`)) ?? usual
   if (!found) throw new SettingError(`${path}: use --resource to say what it contains: ${NAMES}`)
-  if (!written) throw new SettingError(`${path}: save it as "CSV UTF-8", or use --format to say how it is written`)
+  if (!written) {
+    const known = 'csv, or ndjson if each line is a JSON object'
+    throw new SettingError(`${path}: save it as "CSV UTF-8", or use --format to say how it is written: ${known}`)
+  }
   return { path, resource: found, format: written }
 }
 
 /** The files of a folder that are named after what they contain, or the file itself. */
 export function pathsIn(path: string): string[] {
+  if (path === '-') return [path]
   try {
-    if (!isFolder(path)) return [path]
+    const entry = statSync(path, { throwIfNoEntry: false })
+    if (!entry) throw new OperatorError('it does not exist')
+    if (!entry.isDirectory()) return [path]
     const named = /^(categories|products|users|reviews)(?![a-z]).*\.(ndjson|csv)(\.gz)?$/i
     const paths = readdirSync(path)
       .filter(name => named.test(name))
@@ -65,7 +71,6 @@ export class SourceFile {
 
   constructor(file: BulkFile) {
     this.file = file
-    if (file.path !== '-' && !existsSync(file.path)) throw new OperatorError(`${file.path} does not exist`)
     this.size = file.path === '-' ? Number.POSITIVE_INFINITY : Bun.file(file.path).size
   }
 
@@ -73,7 +78,7 @@ export class SourceFile {
   async *lines(ignored: (columns: readonly string[]) => void): AsyncGenerator<readonly Line[]> {
     const { path, resource, format } = this.file
     try {
-      const bytes = textOf(this.#bytes())
+      const bytes = textOf(this.#bytes(), format)
       if (format === 'csv') yield* csvLines(bytes, { resource, ignored })
       else yield* ndjsonLines(bytes)
     } catch (error) {

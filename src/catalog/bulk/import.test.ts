@@ -366,6 +366,13 @@ test('files that cannot be read as a whole are refused in one line', async () =>
   const refusals: [Files, 1 | 2, RegExp, (readonly string[])?][] = [
     [{ 'articles.csv': '' }, 2, /articles\.csv: use --resource .*: categories, products, users, reviews$/m],
     [{ 'products.xlsx': ZIP }, 2, /products\.xlsx: save it as "CSV UTF-8", or use --format/],
+    [
+      { 'products.jsonl': PRODUCT },
+      2,
+      /products\.jsonl: .* use --format .*: csv, or ndjson if each line is a JSON object/,
+    ],
+    [{ 'products.ndjson': `[${PRODUCT}]` }, 1, /products\.ndjson: a JSON array, .* jq -c '\.\[\]' makes NDJSON of it/],
+    [{ 'products.json': `\n[\n${PRODUCT}\n]` }, 1, /a JSON array, /, ['--format', 'ndjson']],
     [{ 'products.csv': '' }, 2, /--format: "xml" is none of ndjson, csv/, ['--format', 'xml']],
     [{ 'products.csv': 'name,price\nSpade,1\n' }, 1, /products\.csv: the first line .*lacks description/],
     [{ 'products.csv': 'name,Name,description,price\n' }, 1, /two columns have the name "name"/],
@@ -390,7 +397,9 @@ test('files that cannot be read as a whole are refused in one line', async () =>
   }
   expectRefusal(await run(['import', '--database', database.url]), { status: 2, reason: /at least one FILE/ })
   const missing = await run(['import', '--database', database.url, '/nowhere/products.csv'])
-  expectRefusal(missing, { status: 1, reason: /\/nowhere\/products\.csv does not exist/ })
+  expectRefusal(missing, { status: 1, reason: /\/nowhere\/products\.csv: it does not exist/ })
+  const folder = await run(['import', '--database', database.url, '/nowhere/shop'])
+  expectRefusal(folder, { status: 1, reason: /\/nowhere\/shop: it does not exist/ })
   const long = await run(['import', '--database', database.url, `products-${'long'.repeat(64)}.csv`])
   expectRefusal(long, { status: 1, reason: /products-(long)+\.csv: ENAMETOOLONG/ })
 })

@@ -107,7 +107,7 @@ async function check(
   ignored: string[],
 ): Promise<CheckedFile> {
   const hashPasswords = hashingPasswords(password => hashPassword(password, signal))
-  const text = textOf(chunks)
+  const text = textOf(chunks, format)
   const ofFile =
     format === 'csv' ? csvLines(text, { resource, ignored: columns => ignored.push(...columns) }) : ndjsonLines(text)
   const bad: BadLine[] = []

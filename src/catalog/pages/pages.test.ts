@@ -365,6 +365,7 @@ test('a file without lines or without text is refused with one reason', async ()
       expect(await post(format, body)).toContain('Nothing was imported: neither CSV nor NDJSON in UTF-8; save a spread')
     }
   }
+  expect(await post('ndjson', '[{"name":"Spade"}]')).toContain('Nothing was imported: a JSON array, and NDJSON has one')
 })
 
 test('a file of wrong lines is read to its end before the answer, which no browser reads before', async () => {

@@ -57,8 +57,10 @@ export const corsOrigins: Setting<string[]> = list(
 function webOrigin(text: string): string {
   if (text === '*') return text
   const origin = URL.canParse(text) ? new URL(text).origin : 'null'
-  if (origin === 'null' || origin !== text) {
-    throw new SettingError('a web origin is a scheme, a host and perhaps a port, for example https://shop.example')
+  if (origin === 'null' || origin !== text || text.includes('*')) {
+    throw new SettingError(
+      'a web origin is a scheme, a host and perhaps a port, with no path or wildcard, for example https://shop.example',
+    )
   }
   return text
 }

@@ -312,6 +312,7 @@ const BAD_VALUES: readonly (readonly [variable: keyof typeof FLAGS, value: strin
   ['CORS_ORIGINS', 'shop.example'],
   ['CORS_ORIGINS', 'https://shop.example/path'],
   ['CORS_ORIGINS', 'https://shop.example/'],
+  ['CORS_ORIGINS', 'https://*.shop.example'],
   ['CORS_ORIGINS', `${SHOP},nonsense`],
   ['ALLOWED_HOSTS', 'https://shop.example'],
   ['ALLOWED_HOSTS', 'shop.example:8000'],

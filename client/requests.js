@@ -39,7 +39,9 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
   const base = String(address).replace(/\/+$/, '')
   const always = key ? { Authorization: `Bearer ${key}` } : {}
   // Throws now if the address or the key can never be sent.
-  const { origin, search, hash } = new URL(new Request(`${base}/`, { headers: always }).url)
+  const { protocol, origin, search, hash } = new URL(new Request(`${base}/`, { headers: always }).url)
+  // `localhost:8000` is a URL, too, of the scheme `localhost`.
+  if (!/^https?:$/.test(protocol)) throw new TypeError('an address begins with http:// or https://')
   if (search || hash) throw new TypeError('the address has a query or fragment; leave it out')
   const isOwn = origin === (globalThis.location?.origin ?? origin)
 

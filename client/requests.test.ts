@@ -354,6 +354,7 @@ test('to read, a page asks only its own origin for strict handling, because othe
 
 test('an address or a key that cannot be sent is refused when the client is made', () => {
   expect(() => createClient('shop.example')).toThrow()
+  expect(() => createClient('localhost:8000')).toThrow('begins with http:// or https://')
   for (const address of ['https://shop.example/#/spades', 'https://shop.example/?q=spade', 'https://shop.example?']) {
     expect(() => createClient(address), address).toThrow('query or fragment')
   }

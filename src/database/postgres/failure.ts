@@ -127,6 +127,11 @@ export function isLockTimeout(error: unknown): boolean {
   return stateOf(error) === '55P03'
 }
 
+/** Whether the server has refused the password, or wants one and got none. */
+export function isPasswordRefused(error: unknown): boolean {
+  return stateOf(error) === '28P01'
+}
+
 export function isDiskFull(error: unknown): boolean {
   return stateOf(error) === '53100'
 }

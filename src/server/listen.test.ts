@@ -1,5 +1,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { spawnSync } from 'bun'
 import { client } from '../../test/harness/client.ts'
 import { atRoot, HAS_IPV6, LOOPBACK } from '../../test/harness/loopback.ts'
 import { expectRefusal } from '../../test/harness/refusal.ts'
@@ -11,6 +13,14 @@ import { until } from '../../test/harness/until.ts'
 import { listen } from './listen.ts'
 
 setDefaultTimeout(120_000)
+
+const FIRST_FREE_PORT = '/proc/sys/net/ipv4/ip_unprivileged_port_start'
+/** Whether a user without rights, such as everybody in a namespace of users, may not listen on port 80. */
+const HAS_RESERVED_PORTS =
+  existsSync(FIRST_FREE_PORT) &&
+  Number(readFileSync(FIRST_FREE_PORT, 'utf8')) > 80 &&
+  Bun.which('unshare') !== null &&
+  spawnSync(['unshare', '--user', 'true']).exitCode === 0
 
 test('a port in use is reported with its number, and the database stays as it was', async () => {
   using folder = temporaryFolder()
@@ -44,7 +54,20 @@ test("an address that is not this machine's is reported", async () => {
   using folder = temporaryFolder()
   const flags = ['--port', '0', '--database', `sqlite:${join(folder.path, 'shop.db')}`]
   const elsewhere = await run(['serve', '--host', '203.0.113.7', ...flags])
-  expectRefusal(elsewhere, { status: 1, reason: /cannot listen on 203\.0\.113\.7:0/ })
+  expectRefusal(elsewhere, {
+    status: 1,
+    reason: /cannot listen on 203\.0\.113\.7:0: this machine has no such address$/m,
+  })
+})
+
+test.skipIf(!HAS_RESERVED_PORTS)('a port that is reserved for root is reported with what to do', async () => {
+  using folder = temporaryFolder()
+  const flags = ['--host', '127.0.0.1', '--port', '80', '--database', `sqlite:${join(folder.path, 'shop.db')}`]
+  const refused = await run(['serve', ...flags], { through: ['unshare', '--user'] })
+  expectRefusal(refused, {
+    status: 1,
+    reason: /cannot listen on 127\.0\.0\.1:80: .*; choose a higher one with --port$/m,
+  })
 })
 
 test('a request that has no answer after the time for a stop is cut', async () => {

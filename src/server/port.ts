@@ -23,8 +23,14 @@ export function bind(
       )
     }
     if (code === 'EADDRINUSE') throw portInUse(place, portFlag)
-    throw new OperatorError(`cannot listen on ${place}: ${errorMessage(error)}`)
+    throw new OperatorError(`cannot listen on ${place}: ${reasonOf(error, portFlag)}`)
   }
+}
+
+function reasonOf(error: unknown, portFlag: string): string {
+  if (errorCode(error) === 'EADDRNOTAVAIL') return 'this machine has no such address'
+  if (errorCode(error) !== 'EACCES') return errorMessage(error)
+  return `this user may not use so low a port; choose a higher one with --${portFlag}`
 }
 
 /** Throws an `OperatorError` if a program listens on the port. */

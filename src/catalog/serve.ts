@@ -5,8 +5,10 @@ import { openAdmin } from '../admin/open.ts'
 import { readAdminSettings } from '../admin/settings.ts'
 import { databaseFamilies } from '../database/metrics.ts'
 import { newFileNote, openDatabase, readDatabaseSettings, START_WAIT_MS } from '../database/open.ts'
+import { databaseFlag } from '../database/settings.ts'
 import type { CommandLine } from '../program/config.ts'
 import { startLog } from '../program/log.ts'
+import { SHOWN_COMMAND } from '../program/own-command.ts'
 import { listen } from '../server/listen.ts'
 import { loggedRequests } from '../server/logged-requests.ts'
 import { accessLog, logLevel, readServerSettings } from '../server/settings.ts'
@@ -28,9 +30,6 @@ import { logCache } from './storage/cache/log.ts'
 import { showUnfinished } from './storage/citus/unfinished.ts'
 import { expireKeys } from './storage/idempotency/expiry.ts'
 import { PasswordHashing } from './users/password.ts'
-
-const IS_EMPTY = 'The catalog is empty: `npx stockroom seed` fills it with sample data'
-const HAS_NO_KEY = 'There is no access key: `npx stockroom key create NAME --scope admin` creates one'
 
 export async function serve(line: CommandLine, serving: ServingProcess): Promise<void> {
   const { worker, share, listening, ready } = serving
@@ -104,8 +103,12 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   await Promise.race([database.ready, stopped])
   // If the database has become unavailable again, requests report it.
   const isEmpty = await repositories.isEmpty().catch(() => false)
+  const commandOn = (words: string) => `\`${SHOWN_COMMAND} ${words}${databaseFlag(settings.database.address)}\``
   const hasNoKey = access !== null && (await access.keys.isEmpty().catch(() => false))
-  const hints = [...(isEmpty ? [IS_EMPTY] : []), ...(hasNoKey ? [HAS_NO_KEY] : [])]
+  const hints = [
+    ...(isEmpty ? [`The catalog is empty: ${commandOn('seed')} fills it with sample data`] : []),
+    ...(hasNoKey ? [`There is no access key: ${commandOn('key create NAME --scope admin')} creates one`] : []),
+  ]
   ready(hints.length > 0 ? hints.join('\n') : null)
   await stopped
   // Otherwise the server would wait for them.

@@ -66,6 +66,12 @@ none. DATABASE_POOLER=transaction is for PgBouncer.`
 /** The same for servers, which usually make the database. */
 export const DATABASE_NOTE = `${POSTGRES_NOTE} DATABASE_DISTRIBUTION=citus spreads the tables of a new database.`
 
+/** The flag with which a command shown to the operator finds the database, after a blank. It shows no password. */
+export function databaseFlag(address: DatabaseAddress): string {
+  const text = address.engine === 'sqlite' ? `sqlite:${address.path}` : 'postgres://…'
+  return text === database.fallback ? '' : ` --${database.flag} ${text}`
+}
+
 /** Parses a database address that is an operand; errors call it `name`. */
 export function databaseOperand(name: string, text: string): DatabaseAddress {
   return withSettingName(name, () => databaseAddress(text))

@@ -1,5 +1,9 @@
+const IS_EXECUTABLE = Bun.main.startsWith('/$bunfs/')
+
+/** How an operator calls the program. Where only the executable is, npx would fetch another program of this name. */
+export const SHOWN_COMMAND = IS_EXECUTABLE ? 'stockroom' : 'npx stockroom'
+
 /** The command of this process without arguments: the executable, or Bun with the source. */
 export function ownCommand(): string[] {
-  const isExecutable = Bun.main.startsWith('/$bunfs/')
-  return isExecutable ? [process.execPath] : [process.execPath, ...process.execArgv, Bun.main]
+  return IS_EXECUTABLE ? [process.execPath] : [process.execPath, ...process.execArgv, Bun.main]
 }

@@ -35,7 +35,7 @@ test('the ready line has the address, alone on the first line of standard output
   expect(shop.service.errors()).not.toContain('serves the store catalog')
 })
 
-test('on an empty catalog, one line says how to fill it, and on a catalog with data of any kind, none', async () => {
+test('on an empty catalog, one line says how to fill this database, and on a catalog with data of any kind, none', async () => {
   using folder = temporaryFolder()
   const databaseUrl = `sqlite:${join(folder.path, 'shop.db')}`
   const linesAfterChange = async (change: (api: Client) => Promise<unknown>) => {
@@ -52,7 +52,7 @@ test('on an empty catalog, one line says how to fill it, and on a catalog with d
   }
   expect(await linesAfterChange(replaceRow('/categories/', sample.category))).toEqual([
     expect.stringMatching(/ at http:/),
-    expect.stringContaining('npx stockroom seed'),
+    `The catalog is empty: \`npx stockroom seed --database ${databaseUrl}\` fills it with sample data`,
   ])
   expect(await linesAfterChange(replaceRow('/products/', sample.product)), 'a category').toHaveLength(1)
   expect(await linesAfterChange(replaceRow('/users/', sample.user)), 'a product').toHaveLength(1)

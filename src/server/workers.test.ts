@@ -330,6 +330,8 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
     const executable = await executableIn(folder.path)
     await using shop = await startWorkers(2, [], { program: [executable] })
     expect(workerProcesses(shop)).toHaveLength(2)
+    // npx would fetch another program of this name.
+    await until(() => shop.service.output().includes('The catalog is empty: `stockroom seed '))
     expect(await shop.api.create('/products/', sample.product)).toBe(1)
     // As an upgrade does it, but without a new one in its place.
     unlinkSync(executable)

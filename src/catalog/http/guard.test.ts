@@ -258,10 +258,11 @@ test('the ready line says who may do what', async () => {
   expect(open.output() + keyed.output()).not.toContain('key create')
 })
 
-test('without any key, the start says how to create one', async () => {
+test('without any key, the start says how to create one in this database', async () => {
   await using database = await sqlite.freshDatabase()
   await using service = await startService(database.url, { flags: ['--auth', 'keys'] })
-  await until(() => service.output().includes('npx stockroom key create'))
+  const command = `npx stockroom key create NAME --scope admin --database ${database.url}`
+  await until(() => service.output().includes(`\`${command}\` creates one`))
 })
 
 test('settings that contradict each other, or say nothing that is known, are refused', async () => {

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto'
 import { isIP } from 'node:net'
 import { Login } from '../../login/login.ts'
 import type { ProtectedPages } from '../../login/protected-pages.ts'
+import { SHOWN_COMMAND } from '../../program/own-command.ts'
 import { HttpError } from '../../server/errors.ts'
 import { refuseOtherOrigins } from '../../server/own-pages.ts'
 import { parsedPath, queryOf } from '../../server/request-target.ts'
@@ -63,7 +64,7 @@ const WITHOUT_KEYS = notePage(
     </p>
     <p>To open it from here, make a key and let the service ask for keys:</p>
     <pre tabindex={0}>
-      <code>{'npx stockroom key create NAME --scope admin\nAUTH=keys npx stockroom serve'}</code>
+      <code>{`${SHOWN_COMMAND} key create NAME --scope admin\nAUTH=keys ${SHOWN_COMMAND} serve`}</code>
     </pre>
   </>,
 )

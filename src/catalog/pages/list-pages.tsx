@@ -1,5 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
+import { SHOWN_COMMAND } from '../../program/own-command.ts'
 import { queryOf } from '../../server/request-target.ts'
 import type { App } from '../../server/requests.ts'
 import { htmlAnswer, type PageContext, type PageParts, searchParamsOf, seeOther } from './answer.ts'
@@ -131,7 +132,7 @@ function NoProducts() {
         or <a href="/admin/import">import a file</a>.
       </p>
       <p class="quiet">
-        <code>npx stockroom seed</code> fills it with sample data.
+        <code>{SHOWN_COMMAND} seed</code> fills it with sample data.
       </p>
     </>
   )

@@ -1,5 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import { Layout } from '../../pages/layout.tsx'
+import { SHOWN_COMMAND } from '../../program/own-command.ts'
 import { version } from '../../program/version.ts'
 import { isHttps } from '../../server/forwarded-protocol.ts'
 import { wholeList } from '../storage/query.ts'
@@ -42,7 +43,7 @@ export async function startPage(
         )}
         {products === 0 && (
           <p>
-            The catalog is empty. <code>npx stockroom seed</code> fills it with sample data.
+            The catalog is empty. <code>{SHOWN_COMMAND} seed</code> fills it with sample data.
           </p>
         )}
         <nav class="doors" aria-label="Pages">
@@ -72,11 +73,11 @@ export async function startPage(
         </div>
         {!isOpen && (
           <p class="quiet">
-            <code>npx stockroom key create NAME</code> makes a key. Put it into <code>STOCKROOM_KEY</code>.
+            <code>{SHOWN_COMMAND} key create NAME</code> makes a key. Put it into <code>STOCKROOM_KEY</code>.
           </p>
         )}
         <p>
-          <code>npx stockroom demo</code> opens a small shop that shows what can be built with this.
+          <code>{SHOWN_COMMAND} demo</code> opens a small shop that shows what can be built with this.
         </p>
         <footer class="quiet">Stockroom {version}</footer>
       </main>

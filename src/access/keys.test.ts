@@ -1,6 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import { readdirSync } from 'node:fs'
+import { readdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { withEachEngine } from '../../test/harness/contract.ts'
 import { ENGINES, sqlite } from '../../test/harness/engines.ts'
@@ -13,9 +13,18 @@ setDefaultTimeout(120_000)
 
 const NOTHING = { status: 0, output: '', errors: '' }
 
+test('a key in a database that was not there yet is printed with the name of the file, which may be the wrong one', async () => {
+  using folder = temporaryFolder()
+  const create = ['key', 'create', 'shop', '--scope', 'read']
+  const { output, errors } = await run(create, { folder: folder.path })
+  expect(output).toMatch(/^stockroom_[A-Za-z0-9_-]{43}\n$/)
+  expect(errors).toBe(`The database ${join(realpathSync(folder.path), 'data/stockroom.db')} is new\n`)
+})
+
 withEachEngine('access keys', engine => {
   test('a key is printed once, and the database has only its digest', async () => {
     await using database = await engine.freshDatabase()
+    await run(key(database.url, 'create', 'till', '--scope', 'read'))
     const { status, output, errors } = await run(key(database.url, 'create', 'shop', '--scope', 'read'))
     expect({ status, errors }).toEqual({ status: 0, errors: '' })
     expect(output).toMatch(/^stockroom_[A-Za-z0-9_-]{43}\n$/)

@@ -2,7 +2,7 @@ import { openDatabase } from '../database/open.ts'
 import { database } from '../database/settings.ts'
 import type { CommandLine } from '../program/config.ts'
 import { OperatorError, SettingError } from '../program/operator-error.ts'
-import { print, printResult } from '../program/output.ts'
+import { print, printError, printResult } from '../program/output.ts'
 import { digestOf, isKeyName, newSecret, type Scope } from './key.ts'
 import { accessMigrations } from './migrations/index.ts'
 import { keysOf } from './open.ts'
@@ -45,6 +45,8 @@ async function create(line: CommandLine, name: string, scope: Scope | null): Pro
     await keys.revoke(name)
     throw error
   }
+  // A server on another database would refuse the key.
+  if (store.engine === 'sqlite' && store.newFile !== null) printError(`The database ${store.newFile} is new\n`)
 }
 
 async function revoke(line: CommandLine, name: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { firstKeyHint } from '../access/first-key.ts'
 import { KeyRing } from '../access/key-ring.ts'
 import { accessMigrations } from '../access/migrations/index.ts'
 import { keysOf } from '../access/open.ts'
@@ -5,10 +6,9 @@ import { openAdmin } from '../admin/open.ts'
 import { readAdminSettings } from '../admin/settings.ts'
 import { databaseFamilies } from '../database/metrics.ts'
 import { newFileNote, openDatabase, readDatabaseSettings, START_WAIT_MS } from '../database/open.ts'
-import { databaseFlag } from '../database/settings.ts'
+import { commandOn } from '../database/settings.ts'
 import type { CommandLine } from '../program/config.ts'
 import { startLog } from '../program/log.ts'
-import { SHOWN_COMMAND } from '../program/own-command.ts'
 import { listen } from '../server/listen.ts'
 import { loggedRequests } from '../server/logged-requests.ts'
 import { accessLog, logLevel, readServerSettings } from '../server/settings.ts'
@@ -103,12 +103,11 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   await Promise.race([database.ready, stopped])
   // If the database has become unavailable again, requests report it.
   const isEmpty = await repositories.isEmpty().catch(() => false)
-  const commandOn = (words: string) => `\`${SHOWN_COMMAND} ${words}${databaseFlag(settings.database.address)}\``
-  const hasNoKey = access !== null && (await access.keys.isEmpty().catch(() => false))
+  const { address } = settings.database
   const hints = [
-    ...(isEmpty ? [`The catalog is empty: ${commandOn('seed')} fills it with sample data`] : []),
-    ...(hasNoKey ? [`There is no access key: ${commandOn('key create NAME --scope admin')} creates one`] : []),
-  ]
+    isEmpty ? `The catalog is empty: ${commandOn(address, 'seed')} fills it with sample data` : null,
+    access && (await firstKeyHint(access.keys, address, 'admin')),
+  ].filter(hint => hint !== null)
   ready(hints.length > 0 ? hints.join('\n') : null)
   await stopped
   // Otherwise the server would wait for them.

@@ -1,3 +1,4 @@
+import { firstKeyHint } from '../access/first-key.ts'
 import { KeyRing } from '../access/key-ring.ts'
 import { accessMigrations } from '../access/migrations/index.ts'
 import { keysOf } from '../access/open.ts'
@@ -96,6 +97,8 @@ export async function serveChat(line: CommandLine): Promise<void> {
   print(`${what}${newFileNote(database)}\n`)
   shown.announce()
   await Promise.race([database.ready, stopped])
+  const hint = keys && (await firstKeyHint(keys, settings.database.address, 'write'))
+  if (hint !== null) print(`${hint}\n`)
   await stopped
   // Meanwhile, the server stops accepting connections and waits for its streams.
   void answers.close(ANSWERS_GRACE_MS)

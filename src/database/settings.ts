@@ -1,5 +1,6 @@
 import { count, fromEnvironment, list, oneOf, type Setting, secret, withSettingName } from '../program/config.ts'
 import { SettingError } from '../program/operator-error.ts'
+import { SHOWN_COMMAND } from '../program/own-command.ts'
 import { type PostgresAddress, postgresAddress } from './postgres/address.ts'
 
 const CONNECTIONS_MAX = 1_000
@@ -66,10 +67,12 @@ none. DATABASE_POOLER=transaction is for PgBouncer.`
 /** The same for servers, which usually make the database. */
 export const DATABASE_NOTE = `${POSTGRES_NOTE} DATABASE_DISTRIBUTION=citus spreads the tables of a new database.`
 
-/** The flag with which a command shown to the operator finds the database, after a blank. It shows no password. */
-export function databaseFlag(address: DatabaseAddress): string {
+/** A command as an operator types it, with the flag by which it finds the database. It shows no password. */
+export function commandOn(address: DatabaseAddress, words: string): string {
   const text = address.engine === 'sqlite' ? `sqlite:${address.path}` : 'postgres://…'
-  return text === database.fallback ? '' : ` --${database.flag} ${text}`
+  const quoted = /[^\w/.:…-]/.test(text) ? `'${text.replaceAll("'", "'\\''")}'` : text
+  const flag = text === database.fallback ? '' : ` --${database.flag} ${quoted}`
+  return `\`${SHOWN_COMMAND} ${words}${flag}\``
 }
 
 /** Parses a database address that is an operand; errors call it `name`. */

@@ -37,7 +37,8 @@ test('the ready line has the address, alone on the first line of standard output
 
 test('on an empty catalog, one line says how to fill this database, and on a catalog with data of any kind, none', async () => {
   using folder = temporaryFolder()
-  const databaseUrl = `sqlite:${join(folder.path, 'shop.db')}`
+  const databaseUrl = `sqlite:${join(folder.path, "my wife's shop.db")}`
+  const quoted = `'${databaseUrl.replace("'", "'\\''")}'`
   const linesAfterChange = async (change: (api: Client) => Promise<unknown>) => {
     await using service = await startService(databaseUrl)
     await change(client(() => service.address))
@@ -52,7 +53,7 @@ test('on an empty catalog, one line says how to fill this database, and on a cat
   }
   expect(await linesAfterChange(replaceRow('/categories/', sample.category))).toEqual([
     expect.stringMatching(/ at http:/),
-    `The catalog is empty: \`npx stockroom seed --database ${databaseUrl}\` fills it with sample data`,
+    `The catalog is empty: \`npx stockroom seed --database ${quoted}\` fills it with sample data`,
   ])
   expect(await linesAfterChange(replaceRow('/products/', sample.product)), 'a category').toHaveLength(1)
   expect(await linesAfterChange(replaceRow('/users/', sample.user)), 'a product').toHaveLength(1)

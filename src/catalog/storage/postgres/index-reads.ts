@@ -33,12 +33,6 @@ const FURTHER_TIMES_MAX = 8
 const WALK_MAX = 3_000
 const ROOM = 6
 
-/**
- * If the first rows have no more matches than this, of any rank, the search finds all matches of all ranks by one statement. It
- * compares each of them, so it is slower than one statement for each rank if they are many.
- */
-const FEW_MATCHES = 1
-
 /** The query language of `tsquery`. Quoted terms are taken as they are. */
 const TSQUERY: MatchSyntax = {
   term: (text, isPrefix) => `'${text}'${isPrefix ? ':*' : ''}`,
@@ -77,21 +71,19 @@ export function postgresIndexReads<Row extends Values>(
     const selected = indexSelection(resource, query, rank)
     return countRows(database, ask, { ...selected, ...rowsOf(selected, rows) }, most)
   }
-  /** The places of the matches of all ranks, the best first: those among the first rows, or all. */
-  const ranked = (ask: Query, query: ListQuery<Row>, most: number | null): Promise<Places> => {
-    const selected = indexSelection(resource, query, null)
-    const { from, where, indexed, orderBy, matching, parameters, parameter } = selected
+  /** The places of the matches of all ranks among the first rows, the best first. */
+  const amongFirst = (ask: Query, query: ListQuery<Row>): Promise<Places> => {
+    const { where, indexed, orderBy, matching, parameters, parameter } = indexSelection(resource, query, null)
     const rank = `CASE WHEN ${matching(3)} THEN 3 WHEN ${matching(2)} THEN 2 ELSE 1 END`
+    const most = `${parameter(FIRST_ROWS)}::bigint`
     const first = (columns: string) =>
-      `(SELECT ${columns} FROM ${facts} AS owner WHERE ${indexed} ORDER BY ${orderBy} LIMIT ${parameter(most)}::bigint)`
-    const matches = most === null ? from : `${first('*')} AS owner WHERE ${where}`
+      `(SELECT ${columns} FROM ${facts} AS owner WHERE ${indexed} ORDER BY ${orderBy} LIMIT ${most})`
     const sql = {
-      from: `(SELECT owner.id, ${rank} AS rank FROM ${matches}) AS owner`,
+      from: `(SELECT owner.id, ${rank} AS rank FROM ${first('*')} AS owner WHERE ${where}) AS owner`,
       orderBy: 'owner.rank DESC, owner.id',
       parameters,
       revision,
-      isWhole:
-        most === null ? 'TRUE' : `(SELECT count(*) < ${parameter(most)}::bigint FROM ${first('owner.id')} AS first)`,
+      isWhole: `(SELECT count(*) < ${most} FROM ${first('owner.id')} AS first)`,
     }
     return readPlaces(database, ask, { ...query, order: BY_RELEVANCE }, sql)
   }
@@ -122,8 +114,7 @@ export function postgresIndexReads<Row extends Values>(
       ...reads,
       page: async (query, rank) => {
         if (rank === RANKS[0] && query.from.after === null && query.from.skip === 0) {
-          seen = await ranked(ask, query, FIRST_ROWS)
-          if (!seen.isWhole && seen.places.length <= FEW_MATCHES) seen = await ranked(ask, query, null)
+          seen = await amongFirst(ask, query)
         }
         if (seen === null) return reads.page(query, rank)
         const known = pageOf(ofRank(seen, rank), query.limit)

@@ -61,11 +61,11 @@ export function postgresIndexReads<Row extends Values>(
     }
     return { before: `WITH owner AS MATERIALIZED (SELECT ${columns} FROM ${from}) `, from: 'owner WHERE TRUE' }
   }
-  // Citus has the rows on other servers than the index.
-  const revision = database.isDistributed ? null : knownRevision
+  // Citus has the rows on other servers than the index. Before the first connection, nobody knows.
+  const revision = () => (database.isDistributed ? null : knownRevision)
   const page = (ask: Query, query: ListQuery<Row>, rank: Rank | null, most: number | null): Promise<IdPage> => {
     const selected = indexSelection(resource, query, rank)
-    return readPage(database, ask, query, { ...selected, ...rowsOf(selected, most), revision })
+    return readPage(database, ask, query, { ...selected, ...rowsOf(selected, most), revision: revision() })
   }
   const count = (ask: Query, query: ListQuery<Row>, rank: Rank | null, most: number, rows: number | null) => {
     const selected = indexSelection(resource, query, rank)
@@ -82,7 +82,7 @@ export function postgresIndexReads<Row extends Values>(
       from: `(SELECT owner.id, ${rank} AS rank FROM ${first('*')} AS owner WHERE ${where}) AS owner`,
       orderBy: 'owner.rank DESC, owner.id',
       parameters,
-      revision,
+      revision: revision(),
       isWhole: `(SELECT count(*) < ${most} FROM ${first('owner.id')} AS first)`,
     }
     return readPlaces(database, ask, { ...query, order: BY_RELEVANCE }, sql)

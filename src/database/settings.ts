@@ -89,7 +89,8 @@ function replicaAddress(text: string): PostgresAddress {
 
 function databaseAddress(text: string): DatabaseAddress {
   const [scheme, ...rest] = text.split(':')
-  const path = rest.join(':').replace(/^\/\//, '')
+  // All slashes but the one of an absolute path: two more, shown in front of it, would make it relative.
+  const path = rest.join(':').replace(/^\/{2,}(?=\/)|^\/\//, '')
   if (scheme === 'postgres' || scheme === 'postgresql') {
     return postgresAddress(text, {
       password: secret('DATABASE_PASSWORD', password => password),

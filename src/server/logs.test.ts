@@ -53,7 +53,7 @@ test('on an empty catalog, one line says how to fill this database, and on a cat
   }
   expect(await linesAfterChange(replaceRow('/categories/', sample.category))).toEqual([
     expect.stringMatching(/ at http:/),
-    `The catalog is empty: \`npx stockroom seed --database ${quoted}\` fills it with sample data`,
+    expect.stringContaining(`stockroom seed --database ${quoted}\` fills it with sample data`),
   ])
   expect(await linesAfterChange(replaceRow('/products/', sample.product)), 'a category').toHaveLength(1)
   expect(await linesAfterChange(replaceRow('/users/', sample.user)), 'a product').toHaveLength(1)

@@ -263,8 +263,8 @@ test('without any key, the start says how to create one in this database', async
   // Four slashes before an absolute path, as other programs write it. With two, another path would be relative.
   const url = database.url.replace(':/', ':////')
   await using service = await startService(url, { flags: ['--auth', 'keys'] })
-  const command = `npx stockroom key create NAME --scope admin --database ${database.url}`
-  await until(() => service.output().includes(`\`${command}\` creates one`))
+  const command = `stockroom key create NAME --scope admin --database ${database.url}`
+  await until(() => service.output().includes(`${command}\` creates one`))
 })
 
 test('settings that contradict each other, or say nothing that is known, are refused', async () => {

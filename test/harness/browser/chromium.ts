@@ -34,6 +34,8 @@ export const PLAIN_HOST = 'chat.test'
 
 /** A page aborts a stream or a search that it does not wait for any more. */
 const ABORTED = 'net::ERR_ABORTED'
+/** What htmx writes of that. Of a request that failed, it writes another line besides. */
+const ABORTED_BY_HTMX = /^htmx:(afterRequest|sendAbort), /
 
 const NO_ADDRESS = /^none:/
 
@@ -125,7 +127,8 @@ async function observed(page: Page): Promise<Tab> {
   })
   page.on('pageerror', error => complaints.push(`uncaught: ${error.message}`))
   page.on('console', message => {
-    if (['error', 'warning', 'assert'].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`)
+    const isComplaint = ['error', 'warning', 'assert'].includes(message.type()) && !ABORTED_BY_HTMX.test(message.text())
+    if (isComplaint) complaints.push(`${message.type()}: ${message.text()}`)
   })
   await page.exposeFunction('reportViolation', (violation: string) => complaints.push(`policy: ${violation}`))
   await page.addInitScript(`

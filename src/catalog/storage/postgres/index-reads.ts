@@ -7,7 +7,7 @@ import { BY_RELEVANCE, type Cursor, type ListQuery } from '../query.ts'
 import { allOf, listSql } from '../query-sql.ts'
 import type { IndexedResource, Values } from '../resource.ts'
 import type { IdPage } from '../store.ts'
-import { countRows, type Places, POSTGRES_PARAMETERS, pageOf, readPage, readPlaces } from './table.ts'
+import { countRows, type Placed, type Places, POSTGRES_PARAMETERS, pageOf, readPage, readPlaces } from './table.ts'
 
 /**
  * PostgreSQL's planner takes every beginning of a word for one that half a percent of all rows have. For a rarer one, it may walk
@@ -51,14 +51,14 @@ export function postgresIndexReads<Row extends Values>(
   const knownRevision = `(SELECT revision FROM ${resource.table} WHERE id = owner.id AND id NOT IN (${noted}))`
   type Selection = ReturnType<typeof indexSelection<Row>>
 
+  /** The first rows, whether they match or not. */
+  const firstOf = ({ indexed, orderBy }: Selection, columns: string, most: string) =>
+    `(SELECT ${columns} FROM ${facts} AS owner WHERE ${indexed} ORDER BY ${orderBy} LIMIT ${most}::bigint)`
   /** The rows among which are the matches, and how many of them to look through. */
   const rowsOf = (selected: Selection, most: number | null) => {
-    const { from, where, indexed, hasWords, orderBy, columns, parameter } = selected
+    const { from, where, hasWords, columns, parameter } = selected
     if (!hasWords) return { before: '', from }
-    if (most !== null) {
-      const first = `SELECT * FROM ${facts} AS owner WHERE ${indexed} ORDER BY ${orderBy} LIMIT ${parameter(most)}::bigint`
-      return { before: '', from: `(${first}) AS owner WHERE ${where}` }
-    }
+    if (most !== null) return { before: '', from: `${firstOf(selected, '*', parameter(most))} AS owner WHERE ${where}` }
     return { before: `WITH owner AS MATERIALIZED (SELECT ${columns} FROM ${from}) `, from: 'owner WHERE TRUE' }
   }
   // Citus has the rows on other servers than the index. Before the first connection, nobody knows.
@@ -73,17 +73,16 @@ export function postgresIndexReads<Row extends Values>(
   }
   /** The places of the matches of all ranks among the first rows, the best first. */
   const amongFirst = (ask: Query, query: ListQuery<Row>): Promise<Places> => {
-    const { where, indexed, orderBy, matching, parameters, parameter } = indexSelection(resource, query, null)
+    const selected = indexSelection(resource, query, null)
+    const { where, matching, parameters, parameter } = selected
     const rank = `CASE WHEN ${matching(3)} THEN 3 WHEN ${matching(2)} THEN 2 ELSE 1 END`
-    const most = `${parameter(FIRST_ROWS)}::bigint`
-    const first = (columns: string) =>
-      `(SELECT ${columns} FROM ${facts} AS owner WHERE ${indexed} ORDER BY ${orderBy} LIMIT ${most})`
+    const most = parameter(FIRST_ROWS)
     const sql = {
-      from: `(SELECT owner.id, ${rank} AS rank FROM ${first('*')} AS owner WHERE ${where}) AS owner`,
+      from: `(SELECT owner.id, ${rank} AS rank FROM ${firstOf(selected, '*', most)} AS owner WHERE ${where}) AS owner`,
       orderBy: 'owner.rank DESC, owner.id',
       parameters,
       revision: revision(),
-      isWhole: `(SELECT count(*) < ${most} FROM ${first('owner.id')} AS first)`,
+      isWhole: `(SELECT count(*) < ${most}::bigint FROM ${firstOf(selected, 'owner.id', most)} AS first)`,
     }
     return readPlaces(database, ask, { ...query, order: BY_RELEVANCE }, sql)
   }
@@ -129,12 +128,11 @@ export function postgresIndexReads<Row extends Values>(
 }
 
 /** The places of one rank, in the order of ids. */
-function ofRank({ places, revisions, isWhole }: Places, rank: Rank | null): Places {
+function ofRank({ places, revisions }: Placed, rank: Rank | null): Placed {
   const isOfRank = (_: unknown, at: number) => places[at]?.[0] === rank
   return {
     places: places.filter(isOfRank).map(place => place.slice(1)),
     revisions: revisions?.filter(isOfRank) ?? null,
-    isWhole,
   }
 }
 

@@ -66,14 +66,18 @@ interface RowsSql extends Pick<ListSql, 'orderBy' | 'parameters'> {
   readonly from: string
   /** Of a row; `null` for pages without revisions. */
   readonly revision: string | null
-  /** Whether these are all rows of the list; they are if nothing is said. */
+  /** Whether the list has no other rows than those that are looked through, which is so unless only the first are. */
   readonly isWhole?: string
 }
 
 /** The places of rows in a list, with their revisions unless those were not read. */
-export interface Places {
+export interface Placed {
   readonly places: readonly Cursor[]
   readonly revisions: readonly (number | null)[] | null
+}
+
+export interface Places extends Placed {
+  /** Whether the list has no other rows than those that were looked through. */
   readonly isWhole: boolean
 }
 
@@ -87,7 +91,7 @@ export async function readPage<Row extends Values>(
   return pageOf(await readPlaces(database, ask, query, sql), query.limit)
 }
 
-/** Reads the places of a page, and one more if there are more, as one row, which tells the state of the database even if there are none. */
+/** Reads the places of a page, and one more if there are more, as one row: it tells the state of the database even if there are none. */
 export async function readPlaces<Row extends Values>(
   database: PostgresDatabase,
   ask: Query,
@@ -117,7 +121,7 @@ export async function readPlaces<Row extends Values>(
 }
 
 /** The page of a list whose places were read, and one more if there are more. */
-export function pageOf({ places, revisions }: Places, limit: number): IdPage {
+export function pageOf({ places, revisions }: Placed, limit: number): IdPage {
   const shown = places.slice(0, limit)
   return {
     ids: shown.map(place => Number(place.at(-1))),

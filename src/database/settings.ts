@@ -89,7 +89,7 @@ function replicaAddress(text: string): PostgresAddress {
 
 function databaseAddress(text: string): DatabaseAddress {
   const [scheme, ...rest] = text.split(':')
-  // All slashes but the one of an absolute path: two more, shown in front of it, would make it relative.
+  // An absolute path keeps one slash. With more, it would be taken for a relative one where it is shown after `sqlite:`.
   const path = rest.join(':').replace(/^\/{2,}(?=\/)|^\/\//, '')
   if (scheme === 'postgres' || scheme === 'postgresql') {
     return postgresAddress(text, {

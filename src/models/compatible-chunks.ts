@@ -5,7 +5,7 @@ const HAS_CHOICES = /"choices"\s*:\s*\[/
 /** No text of an answer matches, because its quotation marks are escaped. */
 const HAS_FINISH_REASON = /"finish_reason"\s*:\s*"[^"]/
 const NOTHING = '{"choices":[]}'
-/** With the end of its event: what ends that of the server may not be read any more. */
+/** It has the blank line that ends an event, because the server's own may not be read any more. */
 const FINISH = '{"choices":[{"finish_reason":"stop"}]}\n\n'
 
 /** With this name, the AI SDK takes a chunk for an error. Foundry Local sends it with each piece. */

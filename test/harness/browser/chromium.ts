@@ -34,7 +34,7 @@ export const PLAIN_HOST = 'chat.test'
 
 /** A page aborts a stream or a search that it does not wait for any more. */
 const ABORTED = 'net::ERR_ABORTED'
-/** What htmx writes of that. Of a request that failed, it writes another line besides. */
+/** htmx logs these two lines for an aborted request. For one that failed, it logs a third. */
 const ABORTED_BY_HTMX = /^htmx:(afterRequest|sendAbort), /
 
 const NO_ADDRESS = /^none:/

@@ -2,6 +2,7 @@ import type { Database, Statement } from 'bun:sqlite'
 import { type Change, eventCount, newTag } from '../change.ts'
 import type { Commits } from './commits.ts'
 import { type Prepared, prepared } from './connection.ts'
+import type { Step } from './steps.ts'
 
 /** The most commits that are read at once. A process that has missed more must clear its cache. */
 const READ_COMMITS_MAX = 1_024
@@ -11,6 +12,9 @@ const REMOVAL_INTERVAL_COMMITS = 256
 const LOOKED_AT = 2 * REMOVAL_INTERVAL_COMMITS
 
 const SELECT_LAST = 'SELECT place, events FROM change_log ORDER BY place DESC LIMIT 1'
+/** The number of events is added to those before. */
+const INSERT_BESIDE = `INSERT INTO change_log (commit_number, changes, logged_at, tag, events)
+  SELECT ?, ?, ?, ?, ? + coalesce((SELECT events FROM (${SELECT_LAST})), 0)`
 const INSERT = 'INSERT INTO change_log (commit_number, changes, logged_at, tag, events) VALUES (?, ?, ?, ?, ?)'
 
 /** A row without changes. The beginning of a log for followers has none either, but a space, and stays. */
@@ -119,10 +123,13 @@ export class ChangeLog {
     this.#rowsChanged = rowsChanged + 1 + removed
   }
 
-  /** The same for a transaction on another connection, after the check that follows its start. */
-  appendBeside(connection: Database, changes: readonly Change[]): void {
-    const { events } = prepared<[], LoggedRow>(connection, SELECT_LAST).get() ?? NO_ROW
-    this.#insertRow(prepared(connection, INSERT), this.#commits.number + 1, changes, events)
+  /** The step that does the same on another connection. Call it after the check that follows the start of its transaction. */
+  stepBeside(changes: readonly Change[]): Step {
+    const events = eventCount(changes)
+    return {
+      sql: INSERT_BESIDE,
+      each: [[this.#commits.number + 1, JSON.stringify(changes), Date.now(), newTag(), events]],
+    }
   }
 
   /** Call it when the transaction that `append` has added to is committed. */

@@ -3,7 +3,7 @@ import type { FileCondition } from './condition.ts'
 import { LOG_MAX_BYTES, READ_BUSY_MS } from './connection.ts'
 import { isFailedSync } from './failure.ts'
 import type { LogSync } from './log-sync.ts'
-import { Thread } from './thread.ts'
+import { closeInPlace, STATEMENT_ENDLESS_MS, Thread } from './thread.ts'
 
 /**
  * The write-ahead log is copied into the file when it has this many frames of a page each, 16 MiB. A page that many writes
@@ -17,9 +17,6 @@ const FRAMES_KEPT = LOG_MAX_BYTES / 4_096
 const REST_MAX = 1_000
 /** If somebody reads an older state for long, more are left. Then the next try is after this many milliseconds. */
 const PAUSE_MS = 1_000
-
-/** The longest timer. To end the thread would not end its statement, and the runtime would then copy the rest with the write lock. */
-const COPY_MAX_MS = 2_147_483_647
 
 /** It waits for the reads of an event-loop turn, but not for long ones. */
 const COPYING = { mode: { readwrite: true }, pragmas: [`busy_timeout = ${READ_BUSY_MS}`] } as const
@@ -85,7 +82,7 @@ export class Checkpoints {
    */
   async #copiesAll(alone: Alone): Promise<boolean> {
     try {
-      const thread = this.#thread ?? new Thread(this.#path, COPYING, COPY_MAX_MS)
+      const thread = this.#thread ?? new Thread(this.#path, COPYING, STATEMENT_ENDLESS_MS)
       this.#thread = thread
       // This opens the files, which may not be those of this database any more.
       await thread.all('SELECT count(*) FROM sqlite_schema')
@@ -119,14 +116,9 @@ export class Checkpoints {
     return copied ?? { busy: 1, log: 0, checkpointed: 0 }
   }
 
-  /** If somebody has replaced a file, all stay open: at a close, SQLite would copy the log of one database into the other. */
   async #end(): Promise<void> {
     const thread = this.#thread
     this.#thread = null
-    try {
-      this.#condition.mustBeInPlace()
-      thread?.close()
-      await thread?.ended
-    } catch {}
+    await closeInPlace(thread, this.#condition)
   }
 }

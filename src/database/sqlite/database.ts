@@ -1,7 +1,9 @@
 import type { Database, Statement } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
+import { setImmediate as turn } from 'node:timers/promises'
 import { type Awaitable, whenBothThere } from '../../awaitable.ts'
 import type { Change, ChangeListener } from '../change.ts'
+import { DatabaseUnavailableError } from '../errors.ts'
 import { writeTrial } from '../write-trial.ts'
 import { ChangeLog } from './change-log.ts'
 import { Checkpoints } from './checkpoints.ts'
@@ -26,7 +28,9 @@ import { LogSize } from './log-size.ts'
 import { LogSync } from './log-sync.ts'
 import { ReadingThread } from './reading-thread.ts'
 import { openScans, type Scans } from './scans.ts'
+import type { Steps } from './steps.ts'
 import { whenUnlocked } from './unlocked.ts'
+import { WritingThread } from './writing-thread.ts'
 
 export type SqliteFigures = SqliteDatabase['figures']
 
@@ -69,6 +73,9 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #sync: LogSync
   readonly #checkpoints: Checkpoints
   readonly #logSize: LogSize
+  readonly #writing: WritingThread
+  /** The statements of steps, by their SQL. */
+  readonly #steps = new Map<string, Prepared<Parameter[], unknown>>()
   readonly #writes: GroupCommit
   readonly #writeSucceeds = writeTrial(() => this.write(() => this.#tryWrite()))
   readonly #changeListeners: ChangeListener[] = []
@@ -103,6 +110,7 @@ export class SqliteDatabase implements AsyncDisposable {
       this.#writes.beside(work),
     )
     this.#logSize = new LogSize(connection)
+    this.#writing = new WritingThread(path, this.#condition)
     this.#writes = new GroupCommit(connection, this.#condition, this.#sync, {
       beforeTransaction: () => {
         this.#endSnapshot()
@@ -211,6 +219,43 @@ export class SqliteDatabase implements AsyncDisposable {
     return this.#writes.write(work)
   }
 
+  /** Like `write`, in these steps, which return whether they have changed anything. `work` may be called again. */
+  writeSteps(work: () => Steps<boolean>): Promise<'taken'> {
+    return this.write(() => {
+      const steps = work()
+      let next = steps.next([])
+      while (!next.done) {
+        const { sql, each } = next.value
+        const statement = this.#steps.getOrInsertComputed(sql, () => this.prepare<Parameter[], unknown>(sql))
+        next = steps.next(each.flatMap(parameters => statement.all(...parameters)))
+      }
+      return 'taken'
+    })
+  }
+
+  /**
+   * Like `writeSteps`, for work that may take longer than 10 ms: it runs on a thread, and all other writers wait. Does not wait for
+   * the disk. Resolves to `busy` if another process holds the write lock.
+   */
+  async writeStepsBeside(work: () => Steps<boolean>): Promise<'taken' | 'busy'> {
+    // The writes that wait come first.
+    await turn()
+    if (this.#writes.isClosed) throw new DatabaseUnavailableError('the database is closed')
+    if (this.#writes.waitsForLock) return 'busy'
+    try {
+      return await this.#writes.beside(async () => {
+        const taken = await this.#writing.write(work(), () => {
+          this.#checkForCommits()
+          return this.#log.stepBeside([])
+        })
+        await this.#checkpoints.committed(work => work())
+        return taken
+      })
+    } catch (error) {
+      throw this.#condition.afterWrite(error)
+    }
+  }
+
   /** Like `write`, but overwrites the rows that `work` deletes, so that the file no longer contains them. */
   erase<Result>(work: () => Result): Promise<Result> {
     return this.write(() => {
@@ -280,7 +325,8 @@ export class SqliteDatabase implements AsyncDisposable {
         prepare: sql => prepared(own, sql),
         log: changes => {
           this.#checkForCommits()
-          this.#log.appendBeside(own, changes)
+          const { sql, each } = this.#log.stepBeside(changes)
+          for (const values of each) prepared(own, sql).run(...values)
         },
       })
       if (this.#logSize.bytes > LOG_MAX_BYTES) await this.#sync.untilNow()
@@ -303,6 +349,7 @@ export class SqliteDatabase implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#writes.close()
     await this.#checkpoints[Symbol.asyncDispose]()
+    await this.#writing[Symbol.asyncDispose]()
     await this.#beside?.[Symbol.asyncDispose]()
     // Reads went on until now.
     this.#endSnapshot()

@@ -113,6 +113,15 @@ export class GroupCommit {
     }
   }
 
+  /** Whether writes wait for the lock of another process. */
+  get waitsForLock(): boolean {
+    return this.#busySince !== null
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
   /** See `SqliteDatabase.write`. */
   write<Result>(work: (changes: Change[]) => Result): Promise<Result> {
     return timedFromQueue('transaction', begins =>

@@ -1,7 +1,12 @@
 import type { SQLiteError } from 'bun:sqlite'
 import { DatabaseUnavailableError } from '../errors.ts'
+import type { FileCondition } from './condition.ts'
 import type { Parameter } from './connection.ts'
+import type { Step } from './steps.ts'
 import script from './thread.worker.js' with { type: 'text' }
+
+/** The longest timer, for statements of a writing connection: to end its thread would not end its statement. */
+export const STATEMENT_ENDLESS_MS = 2_147_483_647
 
 /** How a thread opens the file. */
 export interface Opening {
@@ -55,7 +60,12 @@ export class Thread {
    * Runs the statement and resolves to its rows; call it again only after that. Rejects with a `DatabaseUnavailableError` if the
    * thread ends or the statement takes too long.
    */
-  async all(sql: string, parameters: readonly Parameter[] = []): Promise<unknown[]> {
+  all(sql: string, parameters: readonly Parameter[] = []): Promise<unknown[]> {
+    return this.each({ sql, each: [parameters] })
+  }
+
+  /** Like `all`, for a step of a longer work. */
+  async each(step: Step): Promise<unknown[]> {
     this.#call = Promise.withResolvers()
     // The timer also keeps the process alive meanwhile.
     const timer = setTimeout(
@@ -63,7 +73,7 @@ export class Thread {
       this.#statementMaxMs,
     )
     try {
-      this.#worker.postMessage({ path: this.#path, ...this.#opening, sql, parameters })
+      this.#worker.postMessage({ path: this.#path, ...this.#opening, ...step })
       return await this.#call.promise
     } finally {
       clearTimeout(timer)
@@ -85,4 +95,15 @@ export class Thread {
     this.#call?.reject(reason)
     this.#worker.terminate()
   }
+}
+
+/** Closes it, unless somebody has replaced a file: at a close, SQLite would then copy the log of one database into the other. */
+export async function closeInPlace(thread: Thread | null, condition: FileCondition): Promise<void> {
+  try {
+    condition.mustBeInPlace()
+  } catch {
+    return
+  }
+  thread?.close()
+  await thread?.ended
 }

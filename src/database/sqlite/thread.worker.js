@@ -49,10 +49,11 @@ self.onmessage = ({ data }) => {
   self.postMessage(answer(data))
 }
 
-function answer({ path, mode, pragmas, sql, parameters }) {
+function answer({ path, mode, pragmas, sql, each }) {
   try {
     database ??= open(path, mode, pragmas)
-    return { rows: prepared(sql).all(...parameters) }
+    const statement = prepared(sql)
+    return { rows: each.flatMap(parameters => statement.all(...parameters)) }
   } catch ({ name, message, code, errno }) {
     return { error: { name, message, code, errno } }
   }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { join } from 'node:path'
 import type { SQL } from 'bun'
 import { z } from 'zod'
+import { cacheFigures } from '../../../../test/harness/catalog/cache-figures.ts'
 import { startKeyedShop } from '../../../../test/harness/catalog/keyed-shop.ts'
 import { getAtLast, idsOf } from '../../../../test/harness/catalog/list-pages.ts'
 import { type Client, client } from '../../../../test/harness/client.ts'
@@ -36,6 +37,8 @@ const WORD_PAGE_BYTES_MAX = 1_100
 /** Notes of one row, and the commits in which a process may take them. */
 const NOTES_OF_ONE = 3_000
 const COMMITS_MAX = 10
+/** More rows than a process indexes on its event loop, in more than one slice. */
+const ON_A_THREAD = 400
 /** More than may wait for facets, or for the thread of long reads. */
 const AT_ONCE = 200
 /** Facets that are counted, or may wait for that. */
@@ -641,6 +644,49 @@ for (const { engine, added, lastCommit } of [
   })
 }
 
+describe('on SQLite, many rows', () => {
+  const lines = (name: string) =>
+    Array.from({ length: ON_A_THREAD }, (_, row) => JSON.stringify({ ...sample.product, name: `${name} ${row}` })).join(
+      '\n',
+    )
+
+  test('are found by the next search of another process, clear no cache, and leave no note', async () => {
+    await using database = await sqlite.freshDatabase()
+    await using one = await startService(database.url, { flags: FLAGS })
+    await using other = await startService(database.url, { flags: FLAGS })
+    const apis = [client(() => other.address), client(() => one.address)]
+    for (const name of ['Spade', 'Rake', 'Hoe']) {
+      const request = { method: 'POST', body: lines(name), headers: NDJSON }
+      expect((await client(() => one.address).send('/products/', request)).status).toBe(200)
+      for (const api of apis) {
+        expect(idsOf(await getAtLast(api, `/products/?q=${name}&limit=1000`))).toHaveLength(ON_A_THREAD)
+        expect((await api.get('/products/1')).status).toBe(200)
+      }
+    }
+    expect(await sqlite.read(database.url, 'SELECT * FROM index_notes')).toEqual([])
+    for (const service of [one, other]) {
+      await service.stop()
+      expect(cacheFigures(service).clears).toBe(0)
+    }
+  })
+
+  test('let a write that waits for the lock of another program fail in time', async () => {
+    await using database = await sqlite.freshDatabase()
+    await using service = await startService(database.url, { flags: FLAGS, program: WITH_FAST_CLOCK })
+    const api = client(() => service.address)
+    await api.send('/products/', { method: 'POST', body: lines('Spade'), headers: NDJSON })
+    const lock = await lockedOut(sqlite, database.url)
+    let isAnswered = false
+    const written = api.post('/products/', sample.product).finally(() => {
+      isAnswered = true
+    })
+    while (!isAnswered) await api.get('/products/?q=spade')
+    expect((await written).status).toBe(503)
+    await lock.release()
+    expect(idsOf(await getAtLast(api, '/products/?q=spade&limit=1000'))).toHaveLength(ON_A_THREAD)
+  })
+})
+
 test('on SQLite, no search waits for a row that is noted when all others were taken', async () => {
   using folder = temporaryFolder()
   await using database = await openSqlite(join(folder.path, 'shop.db'), [catalogMigrations])
@@ -667,13 +713,13 @@ test('on SQLite, a search waits for a row whose note was taken in a transaction 
     )
     await database.write(() => insert.run(1_000, ''))
     const before = await slices.noted()
-    const words = Array.from({ length: 2_000 }, (_, place) => `w${place}`).join(' ')
+    const words = Array.from({ length: 20_000 }, (_, place) => `w${place}`).join(' ')
     let runs = 0
     const slowed = database.write(() => {
       runs += 1
       if (runs === 1) return
       // The slice then ends before the row with the higher id.
-      for (let id = 1; id < 64; id += 1) insert.run(id, words)
+      for (let id = 1; id < 15; id += 1) insert.run(id, words)
     })
     const taken = slices.take('few')
     const failed = database.write(() => {

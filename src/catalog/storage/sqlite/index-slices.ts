@@ -1,15 +1,23 @@
-import type { Parameter, Prepared } from '../../../database/sqlite/connection.ts'
+import type { Parameter } from '../../../database/sqlite/connection.ts'
 import type { SqliteDatabase } from '../../../database/sqlite/database.ts'
+import { rowsOf, type Steps } from '../../../database/sqlite/steps.ts'
 import type { IndexSlices, NotedRange } from '../index/catching-up.ts'
 import { factsOf, INDEX_FORM, type NotedRow, notedRows, valueColumns, valueFacts } from '../index/facts.ts'
-import type { IndexDescription, Values } from '../resource.ts'
+import type { IndexDescription } from '../resource.ts'
 
 /**
- * Limits on a slice: for how long it holds the write lock, how many rows it takes, and how many of their notes, since a row may
- * have thousands, such as a product with as many new reviews. A service takes few, because it does nothing else meanwhile;
- * a command takes many, because each commit of FTS5 costs as much as a hundred rows.
+ * Limits on a slice: how many rows it takes, and how many of their notes, since a row may have thousands, such as a product with as
+ * many new reviews. Each commit of FTS5 costs as much as a hundred rows. So a service takes more than a few notes on a thread, while the event
+ * loop goes on, but other writers wait. A command takes many, because it does nothing else meanwhile.
  */
-const SLICES = { few: { ms: 5, rows: 32, notes: 1_024 }, many: { ms: 100, rows: 4_096, notes: 16_384 } }
+const SLICES = {
+  here: { rows: 16, notes: 16 },
+  beside: { rows: 256, notes: 4_096 },
+  many: { rows: 1_024, notes: 16_384 },
+}
+
+/** A slice ends with the row that brings its texts to so many bytes. */
+const TEXT_MAX_BYTES = 1_048_576
 
 /**
  * For each row whose words it takes, a slice merges at most so many pages that earlier slices have written. With a million
@@ -28,6 +36,9 @@ interface NotedPart extends Pick<Note, 'part' | 'id'> {
   readonly numbers: number[]
 }
 
+const NOTES = 'SELECT number, part, id FROM index_notes WHERE number > 0 ORDER BY number LIMIT ?'
+const FORGET = 'DELETE FROM index_notes WHERE number IN (SELECT value FROM json_each(?))'
+
 /** Brings the indexes of these resources up to date, within writes. */
 export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly IndexDescription[]): IndexSlices {
   const range = database.prepare<[], { first: number | null; last: number | null }>(
@@ -39,17 +50,8 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
   const setForm = database.prepare<[number: number, isBuilt: number]>(
     'UPDATE index_form SET number = ?, is_built = ? WHERE id = 1',
   )
-  const notes = database.prepare<[count: number], Note>(
-    `SELECT number, part, id FROM index_notes WHERE number > 0 ORDER BY number LIMIT ?`,
-  )
-  const forget = database.prepare<[numbers: string]>(
-    'DELETE FROM index_notes WHERE number IN (SELECT value FROM json_each(?))',
-  )
-  const takers = new Map(indexes.flatMap(index => takersOf(database, index)))
-  const merges = indexes.map(({ table, words }) => ({
-    part: table,
-    merge: database.prepare<[pages: number]>(`INSERT INTO ${words} (${words}, rank) VALUES ('merge', ?)`),
-  }))
+  // A service whose index is damaged does not start.
+  for (const { words } of indexes) database.prepare(mergeOf(words))
   /** Added to the numbers, because SQLite begins with 1 again after all notes were taken, and no search has to wait for later ones. */
   let numbersBefore = 0
   let lastSeen = 0
@@ -78,32 +80,31 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
       })
       return false
     },
-    take: count => {
+    take: async count => {
+      const noted = database.look(look)
+      if (noted === null) return 'taken'
+      if (count === 'few' && noted.last - noted.first >= SLICES.here.notes) {
+        return database.writeStepsBeside(() => sliceOf(indexes, SLICES.beside))
+      }
       const seen = { numbersBefore, lastSeen }
-      return database.write(() => {
+      return database.writeSteps(function* () {
         // With others that fail, this is rolled back and runs again, and may take fewer notes then.
         ;({ numbersBefore, lastSeen } = seen)
-        const began = performance.now()
-        const taken: NotedPart[] = []
-        for (const row of notesOfRows(notes.iterate(SLICES[count].notes), SLICES[count].rows)) {
-          takers.get(row.part)?.(row.id)
-          taken.push(row)
-          if (performance.now() - began > SLICES[count].ms) break
-        }
-        for (const { part, merge } of merges) {
-          const rows = taken.filter(row => row.part === part).length
-          if (rows > 0) merge.run(rows * MERGED_PAGES_PER_ROW)
-        }
-        forget.run(JSON.stringify(taken.flatMap(({ numbers }) => numbers)))
+        const isTaken = yield* sliceOf(indexes, count === 'few' ? SLICES.here : SLICES.many)
         // Before the writes that follow in this transaction.
         look()
-        return 'taken'
+        return isTaken
       })
     },
     // In one transaction, this would save a third of the time, but nobody else could write meanwhile.
     rebuild: async () => {},
     built: () => database.write(() => void setForm.run(INDEX_FORM, 1)),
   }
+}
+
+/** SQL that merges a number of pages of FTS5. */
+function mergeOf(words: string): string {
+  return `INSERT INTO ${words} (${words}, rank) VALUES ('merge', ?)`
 }
 
 /** Groups the first notes by their rows, in the order of ids: FTS5 writes what it has so far whenever they do not ascend. */
@@ -119,60 +120,80 @@ function notesOfRows(notes: Iterable<Note>, most: number): readonly NotedPart[] 
   return [...ofRows.values()].sort((one, other) => one.id - other.id)
 }
 
-/** For each part of which notes tell, the function that takes a row into the index as it is now, or out of it. */
-function takersOf(database: SqliteDatabase, index: IndexDescription): [part: string, take: (id: number) => void][] {
-  const { table, facts, words, values } = index
-  const select = database.prepare<[id: number], NotedRow>(`SELECT ${notedRows(index)} WHERE owner.id = ?`)
-  const columns = ['id', 'sort_name', 'beginning', ...Object.keys(valueColumns(index))]
-  const change = changerOf(database, index, columns)
-  const insert = database.prepare<Parameter[]>(
-    `INSERT INTO ${facts} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
-  )
-  const keepWords = database.prepare<[id: number, words: string]>(
-    `INSERT OR REPLACE INTO ${words} (rowid, words) VALUES (?, ?)`,
-  )
-  const forget = database.prepare<[id: number]>(`DELETE FROM ${facts} WHERE id = ?`)
-  const forgetWords = database.prepare<[id: number]>(`DELETE FROM ${words} WHERE rowid = ?`)
-  const takeAll = (id: number) => {
-    const row = select.get(id)
-    if (row) {
-      const made = factsOf(index, row)
-      if (!change(id, made.facts)) insert.run(...columns.map(name => made.facts[name] ?? null))
-      keepWords.run(id, made.words.join(' '))
-    } else {
-      forget.run(id)
-      forgetWords.run(id)
-    }
+/** Takes the rows of the first notes into the indexes as they are now, or out of them. Returns whether there were any. */
+function* sliceOf(indexes: readonly IndexDescription[], limits: { rows: number; notes: number }): Steps<boolean> {
+  const noted = notesOfRows(yield* rowsOf<Note>(NOTES, [[limits.notes]]), limits.rows)
+  const left = new Set<NotedPart>()
+  for (const index of indexes) {
+    const own = noted.filter(({ part }) => part === index.table || part === index.values)
+    const fitting = yield* fittingOf(index, own)
+    for (const row of own.slice(fitting.length)) left.add(row)
+    if (fitting.length > 0) yield* indexed(index, fitting)
   }
-  if (values === null) return [[table, takeAll]]
-  const takeValues = (id: number) => {
-    const row = select.get(id)
-    // If the index has no facts yet, there is a note of the whole row, too.
-    if (row) change(id, valueFacts(index, row))
-  }
-  return [
-    [table, takeAll],
-    [values, takeValues],
-  ]
+  const numbers = noted.filter(row => !left.has(row)).flatMap(row => row.numbers)
+  yield* rowsOf(FORGET, [[JSON.stringify(numbers)]])
+  return numbers.length > 0
 }
 
-/**
- * Makes the function that changes the facts of a row, and returns whether there are any. It writes only what differs, because
- * each column has an index, whose pages are far apart.
- */
-function changerOf(database: SqliteDatabase, { facts }: IndexDescription, columns: readonly string[]) {
-  const select = database.prepare<[id: number], Values>(`SELECT ${columns.join(', ')} FROM ${facts} WHERE id = ?`)
-  const updates = new Map<string, Prepared<Parameter[]>>()
-  return (id: number, made: Values): boolean => {
-    const before = select.get(id)
-    if (!before) return false
-    const changed = Object.keys(made).filter(name => made[name] !== before[name])
-    if (changed.length === 0) return true
-    const assignments = changed.map(name => `${name} = ?`).join(', ')
-    const update = updates.getOrInsertComputed(assignments, () =>
-      database.prepare(`UPDATE ${facts} SET ${assignments} WHERE id = ?`),
-    )
-    update.run(...changed.map(name => made[name] ?? null), id)
-    return true
+/** The first rows whose texts a slice may hold. */
+function* fittingOf({ table, text }: IndexDescription, noted: readonly NotedPart[]): Steps<readonly NotedPart[]> {
+  const sizes = yield* rowsOf<{ id: number; bytes: number }>(
+    `SELECT id, octet_length(name) + octet_length(${text}) AS bytes FROM ${table} WHERE id = ?`,
+    idsOf(noted),
+  )
+  const bytesOf = new Map(sizes.map(({ id, bytes }) => [id, bytes]))
+  let bytes = 0
+  const end = noted.findIndex(({ id }) => {
+    const isFull = bytes >= TEXT_MAX_BYTES
+    bytes += bytesOf.get(id) ?? 0
+    return isFull
+  })
+  return end === -1 ? noted : noted.slice(0, end)
+}
+
+function* indexed(index: IndexDescription, noted: readonly NotedPart[]): Steps<void> {
+  const { table, facts, words } = index
+  const columns = ['id', 'sort_name', 'beginning', ...Object.keys(valueColumns(index))]
+  const names = columns.join(', ')
+  const ids = idsOf(noted)
+  const rows = byId(yield* rowsOf<NotedRow>(`SELECT ${notedRows(index)} WHERE owner.id = ?`, ids))
+  const known = byId(yield* rowsOf<NotedRow>(`SELECT ${names} FROM ${facts} WHERE id = ?`, ids))
+  // If there is a note of the values alone, the words are as before.
+  const whole = new Set(noted.filter(({ part }) => part === table).map(({ id }) => id))
+  const inserts: Parameter[][] = []
+  const updates = new Map<string, Parameter[][]>()
+  const texts: Parameter[][] = []
+  for (const row of rows.values()) {
+    const { id } = row
+    const made = whole.has(id) ? factsOf(index, row) : { facts: valueFacts(index, row), words: null }
+    const before = known.get(id)
+    if (made.words) texts.push([id, made.words.join(' ')])
+    if (before) {
+      // Only what differs, because each column has an index, whose pages are far apart.
+      const changed = Object.keys(made.facts).filter(name => made.facts[name] !== before[name])
+      const values = changed.map(name => made.facts[name] ?? null)
+      if (changed.length > 0) updates.getOrInsertComputed(changed.join(), () => []).push([...values, id])
+    } else if (made.words) {
+      // Without facts, there is a note of the whole row, too.
+      inserts.push(columns.map(name => made.facts[name] ?? null))
+    }
   }
+  for (const [changed, each] of updates) {
+    const assignments = changed.split(',').map(name => `${name} = ?`)
+    yield* rowsOf(`UPDATE ${facts} SET ${assignments.join(', ')} WHERE id = ?`, each)
+  }
+  yield* rowsOf(`INSERT INTO ${facts} (${names}) VALUES (${columns.map(() => '?').join(', ')})`, inserts)
+  yield* rowsOf(`INSERT OR REPLACE INTO ${words} (rowid, words) VALUES (?, ?)`, texts)
+  const gone = noted.filter(({ id }) => whole.has(id) && !rows.has(id))
+  yield* rowsOf(`DELETE FROM ${facts} WHERE id = ?`, idsOf(gone))
+  yield* rowsOf(`DELETE FROM ${words} WHERE rowid = ?`, idsOf(gone))
+  if (whole.size > 0) yield* rowsOf(mergeOf(words), [[whole.size * MERGED_PAGES_PER_ROW]])
+}
+
+function idsOf(noted: readonly NotedPart[]): [id: number][] {
+  return noted.map(({ id }) => [id])
+}
+
+function byId(rows: readonly NotedRow[]): Map<number, NotedRow> {
+  return new Map(rows.map(row => [row.id, row]))
 }

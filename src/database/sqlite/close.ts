@@ -1,8 +1,7 @@
 import { Database } from 'bun:sqlite'
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { DatabaseUnavailableError } from '../errors.ts'
-import { waitingForLocks } from './connection.ts'
 import { isFailedSync, translated } from './failure.ts'
 
 /** How often the file is opened and closed again, and how long before that, at most. */
@@ -10,12 +9,13 @@ const TRIES = 8
 const PAUSE_MAX_MS = 20
 
 /**
- * Moves the write-ahead log into the file, as far as other processes allow. Throws if the disk could not store it. The connection
- * must then stay open: a close would move only what was not copied before, and remove the log.
+ * Copies the write-ahead log into the file, as far as other processes allow. Throws if the disk could not store it. The connection
+ * must then stay open: a close would copy only what was not copied before, and remove the log. The log stays, because another process
+ * may find at the same moment that the disk could not store what it copied.
  */
-export function moveLog(connection: Database): void {
+export function copyLog(connection: Database): void {
   try {
-    waitingForLocks(connection, () => connection.run('PRAGMA wal_checkpoint(TRUNCATE)'))
+    connection.run('PRAGMA wal_checkpoint(PASSIVE)')
   } catch (error) {
     if (isFailedSync(error) || !leavesLog(error)) throw error
   }
@@ -36,8 +36,12 @@ export async function closeFile(connection: Database, path: string, log: string)
     if (!existsSync(log)) return
     try {
       using again = new Database(path, { readwrite: true, strict: true })
-      // Only the last one to close moves the log. Others might copy the rest although the disk has lost what was copied before.
+      // Either nobody else has the file open, so SQLite checks the log and moves all of it, or this throws. Otherwise, the other
+      // process might end meanwhile, and the close would move only the rest, although the disk has lost what was copied before.
+      again.run('PRAGMA locking_mode = EXCLUSIVE')
       again.run('SELECT count(*) FROM sqlite_schema')
+      // With this lock, SQLite uses no shared file, so it would leave the old one.
+      rmSync(log.replace(/-wal$/, '-shm'), { force: true })
     } catch (error) {
       if (!leavesLog(error)) throw error
     }

@@ -7,7 +7,7 @@ import { DatabaseUnavailableError } from '../errors.ts'
 import { writeTrial } from '../write-trial.ts'
 import { ChangeLog } from './change-log.ts'
 import { Checkpoints } from './checkpoints.ts'
-import { closeFile, moveLog } from './close.ts'
+import { closeFile, copyLog } from './close.ts'
 import { Commits } from './commits.ts'
 import { FileCondition } from './condition.ts'
 import {
@@ -356,12 +356,14 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#scans?.[Symbol.dispose]()
     if (this.#condition.mustStayOpen()) return
     try {
-      moveLog(this.#connection)
+      copyLog(this.#connection)
     } catch (error) {
       if (!isFailedSync(error)) throw error
       this.#sync.failed(error)
       return
     }
+    // Another process may have found it meanwhile.
+    if (this.#condition.mustStayOpen()) return
     this.#condition.closed()
     await closeFile(this.#connection, this.#path, this.#sync.path)
     this.#commits[Symbol.dispose]()

@@ -21,7 +21,7 @@ import { listOf } from '../../../test/harness/catalog/resources.ts'
 import { client } from '../../../test/harness/client.ts'
 import { damage } from '../../../test/harness/damage.ts'
 import { sample } from '../../../test/harness/samples.ts'
-import { startService } from '../../../test/harness/service.ts'
+import { run, startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
 import { NDJSON_TYPE } from '../../catalog/http/validation/ndjson-type.ts'
@@ -249,6 +249,63 @@ test.skipIf(!CAN_TRACE)(
     await create()
     await other.stop('SIGKILL')
     expect(await productsAfterLoss(file, before)).toBe(3)
+  },
+)
+
+test.skipIf(!CAN_TRACE)(
+  'if two processes close the file, and the disk cannot store what one of them copies, the other does not move the rest alone',
+  async () => {
+    const moments: [RegExp, number | null][] = [
+      // The other one is copying.
+      [/shop\.db-shm>, .*F_WRLCK.*EAGAIN/, null],
+      // It has opened the file again: beside the other one, or it may not.
+      [/shop\.db-shm>, F_SETLK, .*F_RDLCK.*l_start=128,|shop\.db>, .*F_WRLCK.*EAGAIN/, 0],
+    ]
+    for (const [moment, status] of moments) {
+      using folder = temporaryFolder()
+      const { file, before } = await newDatabase(folder.path)
+      const [syncs, calls] = [join(folder.path, 'syncs'), join(folder.path, 'calls')]
+      await using failing = await startService(`sqlite:${file}`, {
+        flags: FLAGS,
+        through: [...strace(syncs, 'error=EIO:delay_enter=2000000:when=1', 'fsync', 'fsync'), '-P', file],
+      })
+      await using closing = await startService(`sqlite:${file}`, {
+        flags: FLAGS,
+        // Slow enough to be stopped after such a call.
+        through: [
+          ...['strace', '-D', '-f', '-qq', '-y', '-o', calls, '-P', file, '-P', `${file}-shm`],
+          ...['-e', 'trace=fcntl', '-e', 'inject=fcntl:delay_exit=20000'],
+        ],
+      })
+      const api = client(() => failing.address)
+      const create = () => api.create('/products/', { ...sample.product, description: 'x'.repeat(100_000) })
+      await create()
+      using reader = new Database(file, { readonly: true })
+      reader.run('BEGIN')
+      reader.run('SELECT count(*) FROM products')
+      await create()
+      const { size } = statSync(file)
+      expect((await run(['key', 'list', '--database', `sqlite:${file}`])).status).toBe(0)
+      // The first product is copied, and not synced.
+      expect(statSync(file).size).toBeGreaterThan(size)
+      reader.close(true)
+      const failed = failing.stop()
+      await until(() => /fsync\(.*shop\.db>/.test(readFileSync(syncs, 'utf8')))
+      const begun = readFileSync(calls, 'utf8').length
+      const stopped = closing.stop()
+      await until(() => moment.test(readFileSync(calls, 'utf8').slice(begun)))
+      process.kill(closing.processId, 'SIGSTOP')
+      expect(await failed).toBeNull()
+      copyFileSync(before, file)
+      process.kill(closing.processId, 'SIGCONT')
+      expect(await stopped).toBe(status)
+      await using service = await startService(`sqlite:${file}`, { flags: FLAGS })
+      const products = await listOf(
+        client(() => service.address),
+        '/products/',
+      )
+      expect(products).toHaveLength(2)
+    }
   },
 )
 

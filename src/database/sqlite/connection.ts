@@ -77,7 +77,7 @@ export function tellOfHolders(path: string): void {
  * a new file, SQLite turns its read lock into the write lock, and for that it never waits: two that hold read locks would wait
  * for each other.
  */
-export async function useLog(connection: Database, start: Retrying): Promise<void> {
+async function useLog(connection: Database, start: Retrying): Promise<void> {
   await whenUnlocked(() => hasMoved(connection) || connection.run('PRAGMA journal_mode = WAL'), start)
   connection.run(`PRAGMA busy_timeout = ${OPEN_BUSY_MS}`)
 }

@@ -1,5 +1,6 @@
 import {
   closeSync,
+  existsSync,
   fchmodSync,
   fchownSync,
   constants as flags,
@@ -40,9 +41,12 @@ export class LogRecord implements Disposable {
   readonly #shared: SharedWords
   readonly #entry = new Int32Array(ENTRY_WORDS)
 
+  static exists(database: string): boolean {
+    return existsSync(pathOf(database))
+  }
+
   constructor(database: string) {
-    // Processes that open the database by different links need the same file.
-    this.#path = `${realpathSync(database)}-synced`
+    this.#path = pathOf(database)
     const { mode, uid, gid } = statSync(database)
     this.#file = openSync(this.#path, flags.O_RDWR | flags.O_CREAT, mode & 0o777)
     const { size } = fstatSync(this.#file)
@@ -107,6 +111,11 @@ export class LogRecord implements Disposable {
     }
     this.#shared.write(place, this.#entry)
   }
+}
+
+/** Processes that open the database by different links need the same file. */
+function pathOf(database: string): string {
+  return `${realpathSync(database)}-synced`
 }
 
 /** Whether all frames up to `position` are among those up to `end`. */

@@ -21,7 +21,7 @@ import { listOf } from '../../../test/harness/catalog/resources.ts'
 import { client } from '../../../test/harness/client.ts'
 import { damage } from '../../../test/harness/damage.ts'
 import { sample } from '../../../test/harness/samples.ts'
-import { run, startService } from '../../../test/harness/service.ts'
+import { run, type Service, startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
 import { NDJSON_TYPE } from '../../catalog/http/validation/ndjson-type.ts'
@@ -277,18 +277,7 @@ test.skipIf(!CAN_TRACE)(
           ...['-e', 'trace=fcntl', '-e', 'inject=fcntl:delay_exit=20000'],
         ],
       })
-      const api = client(() => failing.address)
-      const create = () => api.create('/products/', { ...sample.product, description: 'x'.repeat(100_000) })
-      await create()
-      using reader = new Database(file, { readonly: true })
-      reader.run('BEGIN')
-      reader.run('SELECT count(*) FROM products')
-      await create()
-      const { size } = statSync(file)
-      expect((await run(['key', 'list', '--database', `sqlite:${file}`])).status).toBe(0)
-      // The first product is copied, and not synced.
-      expect(statSync(file).size).toBeGreaterThan(size)
-      reader.close(true)
+      await copiedInPart(failing, file)
       const failed = failing.stop()
       await until(() => /fsync\(.*shop\.db>/.test(readFileSync(syncs, 'utf8')))
       const begun = readFileSync(calls, 'utf8').length
@@ -306,6 +295,43 @@ test.skipIf(!CAN_TRACE)(
       )
       expect(products).toHaveLength(2)
     }
+  },
+)
+
+test.skipIf(!CAN_TRACE)(
+  'a start beside a process that ends because the disk could not store what it copied does not move the rest alone',
+  async () => {
+    using folder = temporaryFolder()
+    const { file, before } = await newDatabase(folder.path)
+    const [syncs, calls] = [join(folder.path, 'syncs'), join(folder.path, 'calls')]
+    await using failing = await startService(`sqlite:${file}`, {
+      flags: FLAGS,
+      through: [...strace(syncs, 'error=EIO:delay_enter=4000000:when=1', 'fsync', 'fsync'), '-P', file],
+    })
+    await copiedInPart(failing, file)
+    const failed = failing.stop()
+    await until(() => /fsync\(.*shop\.db>/.test(readFileSync(syncs, 'utf8')))
+    const starting = startService(`sqlite:${file}`, {
+      flags: FLAGS,
+      // Slow enough to be stopped when it has begun to use the shared file.
+      through: [
+        ...['strace', '-D', '-f', '-qq', '-y', '-o', calls, '-P', `${file}-shm`],
+        ...['-e', 'trace=fcntl', '-e', 'inject=fcntl:delay_exit=50000'],
+      ],
+    })
+    await until(() => existsSync(calls) && readFileSync(calls, 'utf8') !== '')
+    const processId = Number.parseInt(readFileSync(calls, 'utf8'), 10)
+    process.kill(processId, 'SIGSTOP')
+    expect(await failed).toBeNull()
+    copyFileSync(before, file)
+    process.kill(processId, 'SIGCONT')
+    await (await starting).stop()
+    await using service = await startService(`sqlite:${file}`, { flags: FLAGS })
+    const products = await listOf(
+      client(() => service.address),
+      '/products/',
+    )
+    expect(products).toHaveLength(2)
   },
 )
 
@@ -555,6 +581,21 @@ async function newDatabase(folder: string) {
   }
   copyFileSync(file, before)
   return { file, before }
+}
+
+/** Makes two products, and copies the first from the log into the file, which is not synced. */
+async function copiedInPart(service: Service, file: string): Promise<void> {
+  const api = client(() => service.address)
+  const create = () => api.create('/products/', { ...sample.product, description: 'x'.repeat(100_000) })
+  await create()
+  using reader = new Database(file, { readonly: true })
+  reader.run('BEGIN')
+  reader.run('SELECT count(*) FROM products')
+  await create()
+  const { size } = statSync(file)
+  expect((await run(['key', 'list', '--database', `sqlite:${file}`])).status).toBe(0)
+  expect(statSync(file).size).toBeGreaterThan(size)
+  reader.close(true)
 }
 
 /** The number of products after a start as if the disk had stored nothing since `before`. It also takes writes again. */

@@ -1,9 +1,9 @@
-import type { Database } from 'bun:sqlite'
+import { Database } from 'bun:sqlite'
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { getLogger } from '@logtape/logtape'
 import type { Migrations } from '../migrations.ts'
-import { atStart, connect, failOnTakenLocks, useLog } from './connection.ts'
+import { connect, failOnTakenLocks } from './connection.ts'
 import { SqliteDatabase } from './database.ts'
 import { isBusy, unusable } from './failure.ts'
 import { LogRecord } from './log-record.ts'
@@ -29,8 +29,8 @@ export async function openSqlite(
     const isNew = !existsSync(path)
     createFile(path)
     if (isNew) giveToOwnerOfFolder(path)
+    replaceLostLog(path)
     const connection = await connect(path)
-    await replaceLostLog(connection, path)
     await migrate(connection, migrations, path)
     failOnTakenLocks(connection)
     warnOfOtherUsers(path)
@@ -43,20 +43,22 @@ export async function openSqlite(
 
 /**
  * After the disk has lost a part of the log, nobody writes. The first process that has the file for itself checks the log, as
- * SQLite does after a crash, moves it into the file, and begins a new one.
+ * SQLite does after a crash, moves it into the file, and begins a new one. A connection that was opened beside another process
+ * would not check it: when the other one has ended, it would move only what that one has not copied.
  */
-async function replaceLostLog(connection: Database, path: string): Promise<void> {
+function replaceLostLog(path: string): void {
+  if (!LogRecord.exists(path)) return
   using record = new LogRecord(path)
   if (!record.isLost()) return
-  failOnTakenLocks(connection)
   try {
-    connection.run('PRAGMA journal_mode = DELETE')
+    using alone = new Database(path, { readwrite: true, strict: true })
+    alone.run('PRAGMA locking_mode = EXCLUSIVE')
+    alone.run('PRAGMA journal_mode = DELETE')
     record.recovered()
   } catch (error) {
     // Another process uses the file.
     if (!isBusy(error)) throw error
   }
-  await useLog(connection, atStart(path))
 }
 
 /** Only the owner may use a new file, because it holds personal data. SQLite gives its companion files the same mode. */

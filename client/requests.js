@@ -164,19 +164,30 @@ export function backoffMs(tried, firstMs = BACKOFF_MS) {
  * @returns {Promise<void>} rejected with the signal's reason if it is aborted
  */
 export function pause(ms, signal) {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer)
-      forget()
-      reject(signal?.reason)
-    }
-    const timer = setTimeout(() => {
-      forget()
-      resolve()
-    }, ms)
-    const forget = whenAborted(signal, stop)
+  /** @type {ReturnType<typeof setTimeout>} */
+  let timer
+  const over = new Promise(resolve => {
+    timer = setTimeout(resolve, ms)
+  })
+  return unlessAborted(over, signal).finally(() => clearTimeout(timer))
+}
+
+/**
+ * What a promise gives, or the signal's reason if it is aborted first: nobody else ends what the caller's own code waits for.
+ * @template Value
+ * @param {Value | Promise<Value>} promise
+ * @param {AbortSignal | undefined} signal
+ * @returns {Promise<Value>}
+ */
+export function unlessAborted(promise, signal) {
+  let forget = () => {}
+  /** @type {Promise<never>} */
+  const aborted = new Promise((_, reject) => {
+    const stop = () => reject(signal?.reason)
+    forget = whenAborted(signal, stop)
     if (signal?.aborted) stop()
   })
+  return Promise.race([promise, aborted]).finally(forget)
 }
 
 /**

@@ -288,6 +288,37 @@ test('a signal ends a call with its reason: before it, while it waits for the an
   // Less than the time until the next attempt.
 }, 30_000)
 
+test('a signal ends a call also while it waits for what the caller gives it, and no more is taken then', async () => {
+  await using shop = await scripted({}, tagged)
+  const reason = new Error('the user has left')
+  let given = () => {}
+  let isClosed = false
+  async function* source() {
+    try {
+      for (;;) {
+        await new Promise<void>(resolve => {
+          given = resolve
+        })
+        yield spade
+      }
+    } finally {
+      isClosed = true
+    }
+  }
+  const leaving = new AbortController()
+  const { signal } = leaving
+  const creating = failureOf(shop.client.products.createMany(source(), { signal }))
+  const editing = failureOf(shop.client.products.edit(7, () => new Promise(() => {}), { signal }))
+  await until(() => shop.server.asked.length === 1)
+  await Bun.sleep(50)
+  leaving.abort(reason)
+  expect(await creating).toBe(reason as StockroomError)
+  expect(await editing).toBe(reason as StockroomError)
+  given()
+  await until(() => isClosed)
+  expect(shop.server.asked.map(({ method }) => method)).toEqual(['GET'])
+})
+
 test('a call leaves no timer behind, which would keep a program from ending', async () => {
   await using shop = await scripted({}, answer(stored), failure(503, 'Later', { 'Retry-After': '60' }))
   const set = spyOn(globalThis, 'setTimeout')

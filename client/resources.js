@@ -1,6 +1,6 @@
 import { Conflict, NotFound, StockroomError } from './errors.js'
 import { listAt } from './pages.js'
-import { backoffMs, MAY_RESEND, pause } from './requests.js'
+import { backoffMs, MAY_RESEND, pause, unlessAborted } from './requests.js'
 
 /**
  * @import { Answer, Limits, Send } from './requests.js'
@@ -57,27 +57,7 @@ export function resourceAt(send, path, updating) {
      * @param {Iterable<Resource> | AsyncIterable<Resource>} lines
      * @param {CreateLimits} [options]
      */
-    async createMany(lines, { idempotencyKey = randomKey(), timeoutMs = PART_TIMEOUT_MS, ...limits } = {}) {
-      /** @type {number[]} */
-      const ids = []
-      let firstLine = 0
-      let number = 0
-      try {
-        for await (const { body, count } of partsOf(lines)) {
-          number += 1
-          const key = number === 1 ? idempotencyKey : `${idempotencyKey}.${number}`
-          const headers = { 'Content-Type': 'application/x-ndjson', 'Idempotency-Key': quoted(key) }
-          const answer = await send('POST', path, { timeoutMs, ...limits, headers, body, firstLine })
-          for (const id of answer.body.ids) ids.push(id)
-          firstLine += count
-        }
-      } catch (error) {
-        // An error of the lines is the caller's own, and may be frozen. The reason of a signal may be that of other calls, too.
-        if (error instanceof Error && error !== limits.signal?.reason) Reflect.set(error, 'created', ids)
-        throw error
-      }
-      return { created: ids.length, ids }
-    },
+    createMany: (lines, options = {}) => unlessAborted(createParts(lines, options), options.signal),
 
     /**
      * @param {number} id
@@ -98,7 +78,7 @@ export function resourceAt(send, path, updating) {
       let sent
       for (let tried = 1; ; tried += 1) {
         const current = tagged(await send('GET', one(id), limits))
-        const changed = await change(structuredClone(current))
+        const changed = await unlessAborted(change(structuredClone(current)), limits.signal)
         if (changed === undefined)
           throw new TypeError('edit: the function returned nothing; return the changed resource')
         if (doubt && (doubt.mayBeDone || isIn(sent, current))) {
@@ -133,6 +113,32 @@ export function resourceAt(send, path, updating) {
         throw error
       }
     },
+  }
+
+  /**
+   * @param {Iterable<Resource> | AsyncIterable<Resource>} lines
+   * @param {CreateLimits} options
+   */
+  async function createParts(lines, { idempotencyKey = randomKey(), timeoutMs = PART_TIMEOUT_MS, ...limits }) {
+    /** @type {number[]} */
+    const ids = []
+    let firstLine = 0
+    let number = 0
+    try {
+      for await (const { body, count } of partsOf(lines, limits.signal)) {
+        number += 1
+        const key = number === 1 ? idempotencyKey : `${idempotencyKey}.${number}`
+        const headers = { 'Content-Type': 'application/x-ndjson', 'Idempotency-Key': quoted(key) }
+        const answer = await send('POST', path, { timeoutMs, ...limits, headers, body, firstLine })
+        for (const id of answer.body.ids) ids.push(id)
+        firstLine += count
+      }
+    } catch (error) {
+      // An error of the lines is the caller's own, and may be frozen. The reason of a signal may be that of other calls, too.
+      if (error instanceof Error && error !== limits.signal?.reason) Reflect.set(error, 'created', ids)
+      throw error
+    }
+    return { created: ids.length, ids }
   }
 
   /**
@@ -175,11 +181,13 @@ function matching(options) {
 /**
  * The lines as NDJSON, in parts that the server takes.
  * @param {Iterable<Resource> | AsyncIterable<Resource>} lines
+ * @param {AbortSignal | undefined} signal
  */
-async function* partsOf(lines) {
+async function* partsOf(lines, signal) {
   const encoder = new TextEncoder()
   let part = { body: '', bytes: 0, count: 0 }
   for await (const line of lines) {
+    signal?.throwIfAborted()
     const text = `${JSON.stringify(line)}\n`
     const { length } = encoder.encode(text)
     if (part.count > 0 && part.bytes + length > PART_MAX_BYTES) {

@@ -97,6 +97,11 @@ test('the file for nginx waits for longer than any answer takes to begin, so tha
   expect(Math.min(...waits)).toBeGreaterThan(Math.max(60 * Number(minutes), Number(pollSeconds)))
 })
 
+test('the file for nginx does not wait long for a node whose machine is gone', () => {
+  const [, seconds = ''] = /proxy_connect_timeout (\d+)s;/.exec(readFileSync(join(DEPLOY, 'nginx.conf'), 'utf8')) ?? []
+  expect(Number(seconds)).toBe(2)
+})
+
 test.skipIf(NGINX === null)(
   'nginx repeats a read that a node has not answered at the other one, but no write',
   async () => {

@@ -1,6 +1,6 @@
 import { SQLiteError } from 'bun:sqlite'
 import { accessSync, constants, existsSync, realpathSync, statfsSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { errorCode } from '../../program/error-message.ts'
 import { OperatorError } from '../../program/operator-error.ts'
 import { DatabaseDamagedError, DatabaseUnavailableError } from '../errors.ts'
@@ -51,10 +51,10 @@ export function unusable(error: unknown, path: string): unknown {
   if (error instanceof SQLiteError) {
     // SQLite makes its log beside the file itself.
     const folder = dirname(existsSync(path) ? realpathSync(path) : path)
-    return new OperatorError(`cannot open the database ${path}: ${causeOf(error, folder)}`)
+    return new OperatorError(`cannot open the database ${resolve(path)}: ${causeOf(error, folder)}`)
   }
   if (error instanceof Error && 'syscall' in error) {
-    return new OperatorError(`cannot open the database ${path}: ${error.message}`)
+    return new OperatorError(`cannot open the database ${resolve(path)}: ${error.message}`)
   }
   return error
 }

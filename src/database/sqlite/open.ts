@@ -2,6 +2,8 @@ import { Database } from 'bun:sqlite'
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { getLogger } from '@logtape/logtape'
+import { errorCode } from '../../program/error-message.ts'
+import { OperatorError } from '../../program/operator-error.ts'
 import type { Migrations } from '../migrations.ts'
 import { connect, failOnTakenLocks } from './connection.ts'
 import { SqliteDatabase } from './database.ts'
@@ -25,7 +27,7 @@ export async function openSqlite(
   { mustExist = false } = {},
 ): Promise<SqliteDatabase> {
   try {
-    if (mustExist) closeSync(openSync(path, 'r'))
+    if (mustExist) mustBeThere(path)
     const isNew = !existsSync(path)
     createFile(path)
     if (isNew) giveToOwnerOfFolder(path)
@@ -58,6 +60,16 @@ function replaceLostLog(path: string): void {
   } catch (error) {
     // Another process uses the file.
     if (!isBusy(error)) throw error
+  }
+}
+
+/** A command that makes no database may run in the wrong folder, or without the settings of the service. */
+function mustBeThere(path: string): void {
+  try {
+    closeSync(openSync(path, 'r'))
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error
+    throw new OperatorError(`there is no database ${resolve(path)}; name the one that your service uses`)
   }
 }
 

@@ -33,6 +33,24 @@ test('a database in a file system that accepts no files is reported with its pat
   await expectUnusable('/proc/shop.db', /\/proc\/shop\.db/)
 })
 
+test('a command in a wrong folder tells where it looked for the database', async () => {
+  using folder = temporaryFolder()
+  const path = join(realpathSync(folder.path), 'data/stockroom.db')
+  for (const argv of [
+    ['backup', 'copy.db'],
+    ['export', 'all'],
+    ['key', 'list'],
+    ['key', 'revoke', 'shop'],
+    ['copy', 'sqlite:data/stockroom.db', 'sqlite:copy.db'],
+  ]) {
+    const reason = new RegExp(`there is no database ${path}; name the one that your service uses`)
+    expectRefusal(await run(argv, { folder: folder.path }), { status: 1, reason }, argv.join(' '))
+  }
+  expect(readdirSync(folder.path)).toEqual([])
+  const refused = await run(['serve', '--port', '0'], { folder: '/proc' })
+  expectRefusal(refused, { status: 1, reason: /cannot open the database \/proc\/data\/stockroom\.db/ })
+})
+
 test('a folder in place of the database is reported with its path, by each command', async () => {
   using folder = temporaryFolder()
   mkdirSync(join(folder.path, 'shop.db'))

@@ -78,9 +78,10 @@ export function freeBytes(path: string): number {
   }
 }
 
-function isWritable(folder: string): boolean {
+/** Whether a file or folder is writable, or not there. */
+export function isWritable(path: string): boolean {
   try {
-    accessSync(folder, constants.W_OK)
+    accessSync(path, constants.W_OK)
     return true
   } catch (error) {
     return errorCode(error) === 'ENOENT'

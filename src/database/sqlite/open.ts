@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite'
-import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { getLogger } from '@logtape/logtape'
 import { errorCode } from '../../program/error-message.ts'
@@ -7,12 +7,15 @@ import { OperatorError } from '../../program/operator-error.ts'
 import type { Migrations } from '../migrations.ts'
 import { connect, failOnTakenLocks } from './connection.ts'
 import { SqliteDatabase } from './database.ts'
-import { isBusy, unusable } from './failure.ts'
+import { isBusy, isWritable, unusable } from './failure.ts'
 import { LogRecord } from './log-record.ts'
 import { migrate } from './migrate.ts'
 import { giveToOwnerOfFolder } from './unused-file.ts'
 
 const log = getLogger(['stockroom', 'database'])
+
+/** The files beside the database while it is open, or after a crash. */
+const COMPANIONS = ['-wal', '-shm', '-synced', '-journal']
 
 /** The permission bits of other users. */
 const OTHERS = 0o077
@@ -31,6 +34,7 @@ export async function openSqlite(
     const isNew = !existsSync(path)
     createFile(path)
     if (isNew) giveToOwnerOfFolder(path)
+    mayWriteBeside(realpathSync(path))
     replaceLostLog(path)
     const connection = await connect(path)
     await migrate(connection, migrations, path)
@@ -77,6 +81,13 @@ function mustBeThere(path: string): void {
 function createFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true })
   closeSync(openSync(path, 'a', 0o600))
+}
+
+/** Root may have copied them there. SQLite reads with an index of its log that it may not write to, and refuses only writes. */
+function mayWriteBeside(path: string): void {
+  const locked = COMPANIONS.map(ending => path + ending).find(file => !isWritable(file))
+  if (locked === undefined) return
+  throw new OperatorError(`${locked} is not writable; give it the owner and the mode of the database`)
 }
 
 /** An existing file keeps its mode, because somebody may have set it on purpose. */

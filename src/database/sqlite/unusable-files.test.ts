@@ -253,6 +253,25 @@ test.skipIf(!CAN_MOUNT)('a database whose companion files cannot be made is repo
   }
 })
 
+test.skipIf(!CAN_MOUNT)(
+  'a database beside a log or its index that cannot be written to is refused, and the file is named',
+  async () => {
+    using folder = temporaryFolder()
+    const file = join(realpathSync(folder.path), 'shop.db')
+    await seeded(`sqlite:${file}`)
+    for (const ending of ['-wal', '-shm']) {
+      const beside = file + ending
+      writeFileSync(beside, '')
+      // A file's mode does not stop root.
+      const through = inItsOwnMounts(`mount --bind '${beside}' '${beside}'`, readOnly(beside))
+      const refused = await run(['serve', '--port', '0', '--database', `sqlite:${file}`], { through })
+      const reason = new RegExp(`: ${beside} is not writable; give it the owner and the mode of the database`)
+      expectRefusal(refused, { status: 1, reason }, ending)
+      rmSync(beside)
+    }
+  },
+)
+
 /** Each command that opens a database says why it cannot. */
 async function expectUnusable(path: string, reason: RegExp): Promise<void> {
   using folder = temporaryFolder()

@@ -132,6 +132,11 @@ export function isPasswordRefused(error: unknown): boolean {
   return stateOf(error) === '28P01'
 }
 
+/** Whether the user lacks a permission, such as to create tables: since PostgreSQL 15, only the owner of a database has that. */
+export function isPermissionMissing(error: unknown): boolean {
+  return stateOf(error) === '42501'
+}
+
 export function isDiskFull(error: unknown): boolean {
   return stateOf(error) === '53100'
 }

@@ -68,7 +68,7 @@ test('PostgreSQL is known by its version, whoever has built it, and before its r
   await connectTo(database)
 })
 
-test('a user who owns nothing but a schema can start; without a permission, the start names what is not permitted', async () => {
+test('a user who owns nothing but a schema can start; without a permission, the start names what is not permitted, and the remedy', async () => {
   await using database = await createDatabase(server.url())
   await change(
     database,
@@ -86,7 +86,8 @@ test('a user who owns nothing but a schema can start; without a permission, the 
     ['USAGE ON LANGUAGE plpgsql', 'PUBLIC', 'language plpgsql'],
   ] as const) {
     await change(database, `REVOKE ${taken} FROM ${given}`)
-    const reason = new RegExp(`cannot be used: permission denied for ${denied}$`, 'm')
+    const remedy = 'grant it to the user, or let the user own the database'
+    const reason = new RegExp(`cannot be used: permission denied for ${denied}; ${remedy}$`, 'm')
     expectRefusal(await start(url.href), { status: 1, reason })
     await change(database, `GRANT ${taken} TO ${given}`)
   }

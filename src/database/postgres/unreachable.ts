@@ -1,7 +1,7 @@
 import { systemClock, within } from '../../clock.ts'
 import { errorCode, errorMessage } from '../../program/error-message.ts'
 import type { PostgresAddress } from './address.ts'
-import { failureOf, isPasswordRefused } from './failure.ts'
+import { failureOf, isPasswordRefused, isPermissionMissing } from './failure.ts'
 
 const TRY_MS = 1_000
 
@@ -14,6 +14,7 @@ export async function reasonOf(error: unknown, { hostname, port, password }: Pos
   if (isPasswordRefused(error) && password === null) {
     return `${message}; it got none: set DATABASE_PASSWORD or DATABASE_PASSWORD_FILE`
   }
+  if (isPermissionMissing(error)) return `${message}; grant it to the user, or let the user own the database`
   if (failureOf(error) !== 'unreachable') return message
   const socket = { open: (opened: Bun.Socket) => void opened.end(), data: () => {} }
   const trying = Bun.connect({ hostname, port, socket }).then(() => 'reached', errorCode)

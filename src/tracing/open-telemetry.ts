@@ -101,13 +101,17 @@ function samplerOf({ share, callersDecide }: Sampling): (parent: TraceContext | 
 }
 
 /**
- * Logs that spans are lost, whenever the library reports a problem, but rarely. It leaves out the library's text, which may
- * contain what the collector has answered.
+ * Logs that spans are lost, whenever the library reports a problem, but rarely. Of the library's text, which may contain what the
+ * collector has answered, it takes the code alone: the system's, such as ECONNREFUSED, or a status of HTTP.
  */
 function logLosses(): void {
   const logs = new Rate({ uses: 1, windowMs: LOG_INTERVAL_MS })
-  const lose = () => {
-    if (logs.use('', performance.now()).left >= 0) log.warning(LOST)
+  const lose = (text: string) => {
+    if (logs.use('', performance.now()).left < 0) return
+    // The text is JSON, so there is no such quote within an answer.
+    const [, reason = null] = /"code":"(\w{3,40})"/.exec(text) ?? []
+    if (reason === null) log.warning(LOST)
+    else log.warning(`${LOST}: {reason}`, { reason: /^\d/.test(reason) ? `it answered ${reason}` : reason })
   }
   const ignore = () => {}
   diag.setLogger({ error: lose, warn: lose, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN)

@@ -98,7 +98,7 @@ test('the sampler decides which traces are exported', async () => {
 
 test('a collector that is down, refuses or never answers disturbs no request, and the log says that spans were lost', async () => {
   const never = Promise.withResolvers<Response>()
-  await using refusing = startCollector(() => new Response(null, { status: 400 }))
+  await using refusing = startCollector(() => new Response('{"code":"secret"}', { status: 400 }))
   await using silent = startCollector(() => never.promise)
   const down = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }
   for (const environment of [refusing.environment, silent.environment, down]) {
@@ -109,7 +109,12 @@ test('a collector that is down, refuses or never answers disturbs no request, an
     const stopping = performance.now()
     expect(await shop.service.stop()).toBe(0)
     expect(performance.now() - stopping).toBeLessThan(STOP_MAX_MS)
-    expect(shop.service.errors()).toContain('spans did not reach the collector')
+    const errors = shop.service.errors()
+    expect(errors).toContain('spans did not reach the collector')
+    expect(errors.includes('spans did not reach the collector: it answered 400')).toBe(
+      environment === refusing.environment,
+    )
+    expect(errors).not.toContain('secret')
   }
   never.resolve(new Response())
 })

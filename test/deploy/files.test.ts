@@ -235,6 +235,13 @@ test('the systemd unit starts the program with settings that it accepts and an o
   expect(readdirSync(folder.path)).toContain('stockroom.db')
 })
 
+test('the systemd unit has the service started again for as long as it fails, but not with a wrong setting', () => {
+  const { text, setting } = unit()
+  expect(text.split('[Service]')[0]).toMatch(/^StartLimitIntervalSec=0$/m)
+  expect(setting('Restart')).toBe('on-failure')
+  expect(setting('RestartPreventExitStatus')).toBe('2')
+})
+
 const analyze = Bun.which('systemd-analyze')
 
 test.if(analyze !== null)('systemd accepts the unit, and rates it as well protected', async () => {

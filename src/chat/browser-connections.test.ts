@@ -2,6 +2,10 @@ import { expect, test } from 'bun:test'
 import { chatInBrowser } from '../../test/harness/chat/chat-in-browser.ts'
 import { answered, expectLastMessages, messages, send } from '../../test/harness/chat/chat-page.ts'
 import { openHttpProxy } from '../../test/harness/tcp-proxy.ts'
+import { until } from '../../test/harness/until.ts'
+
+/** After this time without an event, the page asks whether the answer has ended. */
+const LONG_SILENCE_MS = 60_000
 
 const open = chatInBrowser()
 
@@ -47,6 +51,32 @@ test('a connection cut during an answer recovers by itself, the page says so mea
   await answered(page)
   await expectLastMessages(page, ['You', 'cut off'], ['Assistant', 'one two three'])
   expect(callsFor('cut off')).toBe(1)
+})
+
+test('a connection that dies without a word does not keep the end of the answer from the page, nor the next message', async () => {
+  await using proxy = await openHttpProxy(open.server.chat.address)
+  await using tab = await open.browser.openTab({ isNew: true })
+  const { page } = tab
+  await page.clock.install()
+  await page.goto(proxy.address)
+  const call = await send(page, 'died', open.server)
+  await call.send('one ')
+  await page.getByText('one', { exact: true }).waitFor()
+  proxy.freeze()
+  proxy.replace()
+  await call.send('two')
+  await call.finish()
+  await until(async () => {
+    await page.clock.fastForward(LONG_SILENCE_MS)
+    // The page may first ask over another dead connection.
+    const shown = page.getByText('one two').waitFor({ timeout: 2_000 })
+    return shown.then(() => true).catch(() => false)
+  })
+  await answered(page)
+  await (await send(page, 'next', open.server)).answer('Here I am.')
+  await answered(page)
+  await expectLastMessages(page, ['You', 'next'], ['Assistant', 'Here I am.'])
+  expect(callsFor('died')).toBe(1)
 })
 
 test('an answer that cannot begin for now can be stopped at once, however long the page waits before it tries again', async () => {

@@ -5,6 +5,9 @@ const SWAP_PAUSE_MS = 40
 const NEAR_END_PX = 96
 const STATUS_FIRST_MS = 1_500
 const STATUS_EVERY_MS = 3_000
+/** After this much silence, the connection may be dead, for example because the machine has slept. Browsers do not notice that. */
+const SILENCE_MS = 30_000
+const REQUEST_MAX_MS = 10_000
 const COPIED_MS = 1_500
 /** The code of every key that an input method takes. Safari tells of Enter when the composition has ended. */
 const INPUT_METHOD_KEY = 229
@@ -20,6 +23,8 @@ let sessionHasEnded = false
 /** The prompt that was sent last. */
 let sent = ''
 let isFollowing = true
+/** When the answer began, or its newest event came. */
+let heardAt = 0
 
 /** The newest `Response`, if it is held back because the previous one was drawn a moment ago. */
 let held = null
@@ -53,6 +58,7 @@ document.addEventListener(
 // from a fast model would be drawn long after it arrived.
 document.addEventListener('htmx:sseBeforeMessage', event => {
   const { type, data } = event.detail
+  heardAt = performance.now()
   const pause = shownAt + SWAP_PAUSE_MS - performance.now()
   if (type === 'Response' && pause > 0) {
     event.preventDefault()
@@ -122,6 +128,7 @@ function listener() {
 }
 
 function answerBegins() {
+  heardAt = performance.now()
   say('')
   follow()
   setTimeout(askForStatus, STATUS_FIRST_MS, listener())
@@ -162,14 +169,24 @@ function answersAreWhole() {
   }
 }
 
-/** Until the first piece arrives, shows whether the prompt is queued. */
+/** Shows whether the prompt is queued until the first piece arrives, and connects again if the end of the answer has not arrived. */
 async function askForStatus(asked) {
-  if (listener() !== asked || document.querySelector('#Response:not(:empty)')) return
-  const { status } = await statusOf(asked)
-  const waiting = document.getElementById('waiting')
-  if (listener() !== asked || document.querySelector('#Response:not(:empty)')) return
-  waiting.textContent = status === 'waiting' ? 'Many people are asking: waiting in line' : 'Waiting for the answer'
+  if (listener() !== asked) return
+  const isSilent = performance.now() - heardAt > SILENCE_MS
+  if (isSilent || isStillEmpty()) {
+    const { status } = await statusOf(asked)
+    if (listener() !== asked) return
+    if (status === 'ended' && isSilent) return connectAgain()
+    if (isStillEmpty()) {
+      const text = status === 'waiting' ? 'Many people are asking: waiting in line' : 'Waiting for the answer'
+      document.getElementById('waiting').textContent = text
+    }
+  }
   setTimeout(askForStatus, STATUS_EVERY_MS, asked)
+}
+
+function isStillEmpty() {
+  return document.querySelector('#Response:empty') !== null
 }
 
 /** If the server responds but does not begin the answer, a bound is reached or too many answers are queued. */
@@ -183,18 +200,23 @@ async function connectionFails() {
 }
 
 async function statusOf(asked) {
-  const response = await fetch(asked.querySelector('.stop').action.replace(/stop$/, 'status')).catch(() => null)
+  const response = await fetched(asked.querySelector('.stop').action.replace(/stop$/, 'status'))
   if (response?.status === 401) sessionEnds()
   if (await saysForgotten(response)) answerIsForgotten(asked)
-  return response?.ok ? response.json() : {}
+  return response?.ok ? response.json().catch(() => ({})) : {}
+}
+
+/** The response, or `null` if there is none in time: a request over a dead connection would never end. */
+function fetched(address, options) {
+  return fetch(address, { ...options, signal: AbortSignal.timeout(REQUEST_MAX_MS) }).catch(() => null)
 }
 
 async function stop(event) {
   event.preventDefault()
   const button = event.target.querySelector('button')
   button.disabled = true
-  const response = await fetch(event.target.action, { method: 'POST' }).catch(() => null)
-  if (response?.ok) return connectAgain()
+  const response = await fetched(event.target.action, { method: 'POST' })
+  if (response?.ok) return trouble.textContent !== '' && connectAgain()
   button.disabled = false
   if (response?.status === 401) sessionEnds()
   else if (await saysForgotten(response)) answerIsForgotten(listener())
@@ -218,7 +240,9 @@ function answerIsForgotten(asked) {
 /** After a refusal, htmx waits for up to a minute before it connects again. A new listener connects at once. */
 function connectAgain() {
   const asked = listener()
-  if (asked && trouble.textContent !== '') htmx.swap(asked, asked.outerHTML, { swapStyle: 'outerHTML' })
+  if (!asked) return
+  htmx.swap(asked, asked.outerHTML, { swapStyle: 'outerHTML' })
+  answerBegins()
 }
 
 function sessionEnds() {

@@ -9,6 +9,7 @@ import { manualClock } from '../../test/harness/manual-clock.ts'
 import { type ListServicePeer, listAnswer, listService } from '../../test/harness/peers/list-service.ts'
 import { type Service, startServer } from '../../test/harness/service.ts'
 import { openHttpProxy } from '../../test/harness/tcp-proxy.ts'
+import { until } from '../../test/harness/until.ts'
 import { listen } from '../server/listen.ts'
 import { createBreeds } from './app.ts'
 
@@ -19,6 +20,9 @@ const BROWSER_TIMEOUT_MS = 120_000
 const RECONNECT_WATCH_MS = 10_000
 
 setDefaultTimeout(BROWSER_TIMEOUT_MS)
+
+/** The page takes its connection for dead after half of this time without an event. */
+const LONG_SILENCE_MS = 60_000
 
 /** The pause between two events. */
 const STEP_MS = 200
@@ -145,6 +149,28 @@ test('if the browser gives up the connection, the new one resumes after the last
   proxy.cut()
   await reached(tab.page, 'done')
   expect(await shownNames(tab.page)).toEqual(NAMES)
+})
+
+test('a connection that dies without a word is replaced, and the list resumes after the last name on the page', async () => {
+  await using service = listService(() => listAnswer(NAMES))
+  await using server = await startBreeds(service)
+  await using proxy = await openHttpProxy(server.address)
+  await using tab = await browser.openTab({ isNew: true })
+  const { page } = tab
+  await page.clock.install()
+  await page.goto(proxy.address)
+  await page.locator('#shown li').nth(1).waitFor()
+  proxy.freeze()
+  proxy.replace()
+  let silenceMs = LONG_SILENCE_MS
+  await until(async () => {
+    await page.clock.fastForward(silenceMs)
+    // The page may first try another dead connection.
+    silenceMs *= 2
+    const done = page.locator('[data-state=done]').waitFor({ timeout: 1_000 })
+    return done.then(() => true).catch(() => false)
+  })
+  expect(await shownNames(page)).toEqual(NAMES)
 })
 
 test.skipIf(!firefoxPath)(

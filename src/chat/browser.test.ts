@@ -216,6 +216,33 @@ test('the page follows the answer down, unless the reader has scrolled up', asyn
   await call.finish()
 })
 
+test('while an answer grows, and when it ends, its reader keeps the focus, the selected text, and the place in wide code', async () => {
+  await using tab = await open.openChat()
+  const { page } = tab
+  const call = await send(page, 'read it', open.server)
+  await call.send(`A [link](https://example.com), and code:\n\n\`\`\`\n${'wide '.repeat(100)}\n`)
+  await page.getByText('wide wide').waitFor()
+  await page.evaluate(`
+    const answer = document.getElementById('Response')
+    getSelection().selectAllChildren(answer.querySelector('p'))
+    answer.querySelector('a').focus()
+    answer.querySelector('pre').scrollLeft = 200
+  `)
+  const kept = () =>
+    page.evaluate(
+      `[getSelection().toString(), document.activeElement.textContent, document.querySelector('pre').scrollLeft]`,
+    )
+  await call.send('narrow\n')
+  await page.getByText('narrow').waitFor()
+  expect(await kept()).toEqual(['A link, and code:', 'link', 200])
+  await call.send('```\n\nThe end.')
+  await call.finish()
+  await answered(page)
+  await page.getByRole('button', { name: 'Copy' }).waitFor()
+  expect(await kept()).toEqual(['A link, and code:', 'link', 200])
+  expect(tab.complaints()).toEqual([])
+})
+
 test('nothing that the model or the user writes takes effect: no script, link, attribute, id or frame', async () => {
   await using tab = await open.openChat()
   const { page } = tab

@@ -95,8 +95,15 @@ document.addEventListener('htmx:beforeSwap', event => {
   }
 })
 
+// Only the end of the answer is replaced, so the rest keeps the focus, the selected text, and how far its code is scrolled.
+document.addEventListener('htmx:oobBeforeSwap', ({ target, detail }) => {
+  if (target.id !== 'Response') return
+  detail.shouldSwap = false
+  update(target, detail.fragment.firstElementChild)
+  answerGrows()
+})
+
 document.addEventListener('htmx:oobAfterSwap', ({ target }) => {
-  if (target.id === 'Response') answerGrows()
   if (target.id === 'composer') showLocalTimes()
   if (target.id === 'chat') listener() ? answerBegins() : answerEnds()
 })
@@ -140,6 +147,20 @@ function showHeld() {
   const html = held
   held = null
   if (html !== null && listener()) htmx.swap(listener(), html, { swapStyle: 'none' }, { contextElement: listener() })
+}
+
+/** Gives an element the content of another one, and leaves alone the nodes with which both begin. */
+function update(shown, newest) {
+  const old = [...shown.childNodes]
+  const nodes = [...newest.childNodes]
+  let same = 0
+  while (same < nodes.length && nodes[same].isEqualNode(old[same] ?? null)) same += 1
+  if (old[same]?.cloneNode().isEqualNode(nodes[same]?.cloneNode() ?? null)) {
+    update(old[same], nodes[same])
+    same += 1
+  }
+  for (const node of old.slice(same)) node.remove()
+  shown.append(...nodes.slice(same))
 }
 
 function answerGrows() {
@@ -300,8 +321,9 @@ function addCopyButton(code) {
 function frame(element, className) {
   const around = document.createElement('div')
   around.className = className
-  element.replaceWith(around)
-  around.append(element)
+  element.before(around)
+  if (around.moveBefore) around.moveBefore(element, null)
+  else around.append(element)
   return around
 }
 

@@ -17,6 +17,9 @@ setDefaultTimeout(120_000)
 const LEFT = '\x1b[D'
 const DOWN = '\x1b[B'
 const BACKSPACE = '\x7f'
+/** The editor has drawn its line again. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern is meant to match them
+const DRAWN_AGAIN = /\x1b\[0J[\s\S]*\x1b\[\d+G$/
 
 /** Answers the prompt and waits for the next one. */
 async function answered(place: TalkPlace, session: Session, answer: string): Promise<string> {
@@ -146,6 +149,23 @@ test('wide characters are edited as they appear', async () => {
   await session.shows(/ada> 日本の語x$/)
   session.type('\r')
   expect(await answered(place, session, 'はい')).toBe('日本の語x')
+})
+
+test('resizing the terminal while a prompt takes several rows erases nothing above it, and shows the prompt once', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada', { columns: 30 })
+  session.type('question\r')
+  await answered(place, session, 'one\n\ntwo')
+  session.type(`${'words '.repeat(15)}last`)
+  await session.shows(/last$/)
+  for (const columns of [25, 80]) {
+    const before = session.received().length
+    session.resize(columns)
+    await until(() => DRAWN_AGAIN.test(session.received().slice(before)))
+    session.type('!')
+    await session.shows(/!$/)
+  }
+  await session.shows(/> question\none\n\ntwo\n\nada> (words ){12}wor\nds words words last!!$/)
 })
 
 test('pasted text cannot control the terminal', async () => {

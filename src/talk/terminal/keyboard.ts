@@ -61,6 +61,8 @@ export class Keyboard implements TerminalInput {
     input.setEncoding('utf8')
     const end = () => this.leave()
     this.#listening.use(addListeners(input, { data: text => this.#receive(text), end, error: end }))
+    // Before the editor, which draws its line again.
+    this.#listening.use(addListeners(output, { resize: () => this.#resize() }))
     this.#listening.use(addListeners(process, { exit: () => this.#setUp(false), SIGCONT: () => this.#resume() }))
   }
 
@@ -207,6 +209,12 @@ export class Keyboard implements TerminalInput {
     this.#setUp(false)
     // Stop all processes of the job, as the terminal would, including one that waits for this one, such as npm.
     process.kill(0, 'SIGTSTP')
+  }
+
+  /** Tells the editor in which row the cursor is now: it would go up as many rows as before, over what is above its line. */
+  #resize(): void {
+    const editor = this.#question?.editor
+    if (editor) Object.assign(editor, { prevRows: editor.getCursorPos().rows })
   }
 
   #resume(): void {

@@ -147,6 +147,17 @@ test('if a proxy answers a message with a page of its own, the page says so, and
   }
 })
 
+test('a message that is too long for a request is refused with this reason, and stays in the field', async () => {
+  await using tab = await open.openChat()
+  const { page } = tab
+  // Three bytes each, and nine in a form.
+  const text = '日'.repeat(130_000)
+  await page.getByLabel('Your message').fill(text)
+  await page.keyboard.press('Enter')
+  await page.getByText('Your message is too long. It is still here: shorten it.').waitFor()
+  expect((await page.getByLabel('Your message').inputValue()).length).toBe(text.length)
+})
+
 test('the page says that a server cannot be reached, and keeps what was typed', async () => {
   await using proxy = await openHttpProxy(open.server.chat.address)
   await using tab = await open.browser.openTab()

@@ -13,6 +13,8 @@ const COPIED_MS = 1_500
 const INPUT_METHOD_KEY = 229
 /** The key that a text is stored under until the next page of the chat has it. */
 const DRAFT = 'draft'
+const FAILED = 'That did not work. Your message is still here: try again.'
+const TOO_LONG = 'Your message is too long. It is still here: shorten it.'
 const LOST = 'The connection is lost. Trying again …'
 
 const conversation = document.getElementById('conversation')
@@ -122,7 +124,9 @@ document.addEventListener('htmx:sseOpen', () => {
 })
 document.addEventListener('htmx:sseError', connectionFails)
 document.addEventListener('htmx:sendError', () => say('The server cannot be reached. Your message is still here.'))
-document.addEventListener('htmx:responseError', () => say('That did not work. Your message is still here: try again.'))
+document.addEventListener('htmx:responseError', ({ detail }) => {
+  say(detail.xhr.status === 413 ? TOO_LONG : FAILED)
+})
 
 addEventListener('pagehide', () => sessionStorage.setItem(DRAFT, document.getElementById('user_prompt').value))
 addEventListener('scroll', () => {
@@ -237,7 +241,10 @@ async function stop(event) {
   const button = event.target.querySelector('button')
   button.disabled = true
   const response = await fetched(event.target.action, { method: 'POST' })
-  if (response?.ok) return trouble.textContent !== '' && connectAgain()
+  if (response?.ok) {
+    if (trouble.textContent !== '') connectAgain()
+    return
+  }
   button.disabled = false
   if (response?.status === 401) sessionEnds()
   else if (await saysForgotten(response)) answerIsForgotten(listener())

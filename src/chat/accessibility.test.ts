@@ -48,6 +48,21 @@ test('axe finds nothing wrong with a chat page that refuses a prompt', async () 
   expect(await violations(page)).toEqual([])
 })
 
+test('with text of twice the size on a phone, the buttons are in sight, and the field has room for words', async () => {
+  await using tab = await open.openChat(PHONE)
+  const { page } = tab
+  const call = await send(page, 'Large text', open.server)
+  await page.evaluate("document.documentElement.style.fontSize = '200%'")
+  const boxes = await Promise.all(
+    ['Stop', 'Send', 'Your message'].map(name =>
+      page.getByLabel(name).or(page.getByRole('button', { name })).boundingBox(),
+    ),
+  )
+  for (const box of boxes) expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(PHONE.viewport.width)
+  expect(boxes.at(-1)?.width).toBeGreaterThan(PHONE.viewport.width / 2)
+  await call.answer('Yes.')
+})
+
 test('a wide table and wide code can be scrolled with the keyboard', async () => {
   await using tab = await open.openChat(PHONE)
   const { page } = tab

@@ -10,6 +10,7 @@ import { DatabaseDamagedError, DatabaseUnavailableError } from '../errors.ts'
 import { FileCondition } from './condition.ts'
 import type { SqliteDatabase } from './database.ts'
 import { openSqlite } from './open.ts'
+import { rowsOf } from './steps.ts'
 import { Thread } from './thread.ts'
 
 setDefaultTimeout(120_000)
@@ -141,6 +142,18 @@ test('if more is committed during a copy than during the one before, writes wait
   while (!steps.haveBegun()) await shop.database.write(() => insert.run(2))
   await until(() => steps.all.includes('RESTART'))
   expect(steps.all).toEqual(['PASSIVE', 'PASSIVE', 'RESTART'])
+})
+
+test('writes go on while what a thread has committed is copied', async () => {
+  await using shop = await openShop()
+  const insert = shop.database.prepare<[number]>(INSERT_MANY)
+  using steps = watchSteps(shop, () => insert.run(1))
+  await shop.database.writeStepsBeside(function* () {
+    yield* rowsOf(INSERT_MANY, [[40]])
+    return true
+  })
+  await until(() => steps.all.length > 1)
+  expect(steps.all).toEqual(['PASSIVE', 'RESTART'])
 })
 
 test('writes wait for the rest of a copy for longer than for another program', async () => {

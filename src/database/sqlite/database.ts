@@ -243,14 +243,14 @@ export class SqliteDatabase implements AsyncDisposable {
     if (this.#writes.isClosed) throw new DatabaseUnavailableError('the database is closed')
     if (this.#writes.waitsForLock) return 'busy'
     try {
-      return await this.#writes.beside(async () => {
-        const taken = await this.#writing.write(work(), () => {
+      const taken = await this.#writes.beside(() =>
+        this.#writing.write(work(), () => {
           this.#checkForCommits()
           return this.#log.stepBeside([])
-        })
-        await this.#checkpoints.committed(work => work())
-        return taken
-      })
+        }),
+      )
+      this.#checkpoints.committed()
+      return taken
     } catch (error) {
       throw this.#condition.afterWrite(error)
     }

@@ -6,18 +6,18 @@ import { factsOf, INDEX_FORM, type NotedRow, notedRows, valueColumns, valueFacts
 import type { IndexDescription } from '../resource.ts'
 
 /**
- * Limits on a slice: how many rows it takes, and how many of their notes, since a row may have thousands, such as a product with as
- * many new reviews. Each commit of FTS5 costs as much as a hundred rows. So a service takes more than a few notes on a thread, while the event
- * loop goes on, but other writers wait. A command takes many, because it does nothing else meanwhile.
+ * Limits on a slice. A row may have thousands of notes, such as a product with as many new reviews. Each commit of FTS5 costs as
+ * much as a hundred rows. So a service takes more than a few notes on a thread: the event loop goes on, and other writers wait. A
+ * command takes many, because it does nothing else meanwhile.
  */
 const SLICES = {
-  here: { rows: 16, notes: 16 },
-  beside: { rows: 256, notes: 4_096 },
-  many: { rows: 1_024, notes: 16_384 },
+  here: { rows: 16, notes: 16, bytes: 65_536 },
+  beside: { rows: 256, notes: 4_096, bytes: 1_048_576 },
+  many: { rows: 1_024, notes: 16_384, bytes: 1_048_576 },
 }
 
-/** A slice ends with the row that brings its texts to so many bytes. */
-const TEXT_MAX_BYTES = 1_048_576
+/** How many rows a slice takes, how many of their notes, and how many bytes their texts have, but for the last one. */
+type Limits = (typeof SLICES)['here']
 
 /**
  * For each row whose words it takes, a slice merges at most so many pages that earlier slices have written. With a million
@@ -121,12 +121,12 @@ function notesOfRows(notes: Iterable<Note>, most: number): readonly NotedPart[] 
 }
 
 /** Takes the rows of the first notes into the indexes as they are now, or out of them. Returns whether there were any. */
-function* sliceOf(indexes: readonly IndexDescription[], limits: { rows: number; notes: number }): Steps<boolean> {
+function* sliceOf(indexes: readonly IndexDescription[], limits: Limits): Steps<boolean> {
   const noted = notesOfRows(yield* rowsOf<Note>(NOTES, [[limits.notes]]), limits.rows)
   const left = new Set<NotedPart>()
   for (const index of indexes) {
     const own = noted.filter(({ part }) => part === index.table || part === index.values)
-    const fitting = yield* fittingOf(index, own)
+    const fitting = yield* fittingOf(index, own, limits)
     for (const row of own.slice(fitting.length)) left.add(row)
     if (fitting.length > 0) yield* indexed(index, fitting)
   }
@@ -136,7 +136,11 @@ function* sliceOf(indexes: readonly IndexDescription[], limits: { rows: number; 
 }
 
 /** The first rows whose texts a slice may hold. */
-function* fittingOf({ table, text }: IndexDescription, noted: readonly NotedPart[]): Steps<readonly NotedPart[]> {
+function* fittingOf(
+  { table, text }: IndexDescription,
+  noted: readonly NotedPart[],
+  limits: Limits,
+): Steps<readonly NotedPart[]> {
   const sizes = yield* rowsOf<{ id: number; bytes: number }>(
     `SELECT id, octet_length(name) + octet_length(${text}) AS bytes FROM ${table} WHERE id = ?`,
     idsOf(noted),
@@ -144,7 +148,7 @@ function* fittingOf({ table, text }: IndexDescription, noted: readonly NotedPart
   const bytesOf = new Map(sizes.map(({ id, bytes }) => [id, bytes]))
   let bytes = 0
   const end = noted.findIndex(({ id }) => {
-    const isFull = bytes >= TEXT_MAX_BYTES
+    const isFull = bytes >= limits.bytes
     bytes += bytesOf.get(id) ?? 0
     return isFull
   })

@@ -155,6 +155,7 @@ function* fittingOf(
   return end === -1 ? noted : noted.slice(0, end)
 }
 
+/** Takes rows into an index as they are now, or out of it if they are gone. */
 function* indexed(index: IndexDescription, noted: readonly NotedPart[]): Steps<void> {
   const { table, facts, words } = index
   const columns = ['id', 'sort_name', 'beginning', ...Object.keys(valueColumns(index))]

@@ -265,10 +265,7 @@ test.skipIf(!CAN_TRACE)(
       using folder = temporaryFolder()
       const { file, before } = await newDatabase(folder.path)
       const [syncs, calls] = [join(folder.path, 'syncs'), join(folder.path, 'calls')]
-      await using failing = await startService(`sqlite:${file}`, {
-        flags: FLAGS,
-        through: [...strace(syncs, 'error=EIO:delay_enter=2000000:when=1', 'fsync', 'fsync'), '-P', file],
-      })
+      await using failing = await startFailing(file, syncs, 2)
       await using closing = await startService(`sqlite:${file}`, {
         flags: FLAGS,
         // Slow enough to be stopped after such a call.
@@ -277,9 +274,7 @@ test.skipIf(!CAN_TRACE)(
           ...['-e', 'trace=fcntl', '-e', 'inject=fcntl:delay_exit=20000'],
         ],
       })
-      await copiedInPart(failing, file)
-      const failed = failing.stop()
-      await until(() => /fsync\(.*shop\.db>/.test(readFileSync(syncs, 'utf8')))
+      const { failed } = await stopInCopy(failing, file, syncs)
       const begun = readFileSync(calls, 'utf8').length
       const stopped = closing.stop()
       await until(() => moment.test(readFileSync(calls, 'utf8').slice(begun)))
@@ -288,12 +283,7 @@ test.skipIf(!CAN_TRACE)(
       copyFileSync(before, file)
       process.kill(closing.processId, 'SIGCONT')
       expect(await stopped).toBe(status)
-      await using service = await startService(`sqlite:${file}`, { flags: FLAGS })
-      const products = await listOf(
-        client(() => service.address),
-        '/products/',
-      )
-      expect(products).toHaveLength(2)
+      expect(await productsAtStart(file)).toBe(2)
     }
   },
 )
@@ -304,13 +294,8 @@ test.skipIf(!CAN_TRACE)(
     using folder = temporaryFolder()
     const { file, before } = await newDatabase(folder.path)
     const [syncs, calls] = [join(folder.path, 'syncs'), join(folder.path, 'calls')]
-    await using failing = await startService(`sqlite:${file}`, {
-      flags: FLAGS,
-      through: [...strace(syncs, 'error=EIO:delay_enter=4000000:when=1', 'fsync', 'fsync'), '-P', file],
-    })
-    await copiedInPart(failing, file)
-    const failed = failing.stop()
-    await until(() => /fsync\(.*shop\.db>/.test(readFileSync(syncs, 'utf8')))
+    await using failing = await startFailing(file, syncs, 4)
+    const { failed } = await stopInCopy(failing, file, syncs)
     const starting = startService(`sqlite:${file}`, {
       flags: FLAGS,
       // Slow enough to be stopped when it has begun to use the shared file.
@@ -326,12 +311,7 @@ test.skipIf(!CAN_TRACE)(
     copyFileSync(before, file)
     process.kill(processId, 'SIGCONT')
     await (await starting).stop()
-    await using service = await startService(`sqlite:${file}`, { flags: FLAGS })
-    const products = await listOf(
-      client(() => service.address),
-      '/products/',
-    )
-    expect(products).toHaveLength(2)
+    expect(await productsAtStart(file)).toBe(2)
   },
 )
 
@@ -583,6 +563,23 @@ async function newDatabase(folder: string) {
   return { file, before }
 }
 
+/** Starts a service that cannot sync the file, and learns it only after a while. */
+function startFailing(file: string, syncs: string, seconds: number): Promise<Service> {
+  const faults = `error=EIO:delay_enter=${seconds}000000:when=1`
+  return startService(`sqlite:${file}`, {
+    flags: FLAGS,
+    through: [...strace(syncs, faults, 'fsync', 'fsync'), '-P', file],
+  })
+}
+
+/** Tells the service to stop, and waits until it has copied its log and syncs the file. `failed` is its exit status. */
+async function stopInCopy(failing: Service, file: string, syncs: string): Promise<{ failed: Promise<number | null> }> {
+  await copiedInPart(failing, file)
+  const failed = failing.stop()
+  await until(() => /fsync\(.*shop\.db>/.test(readFileSync(syncs, 'utf8')))
+  return { failed }
+}
+
 /** Makes two products, and copies the first from the log into the file, which is not synced. */
 async function copiedInPart(service: Service, file: string): Promise<void> {
   const api = client(() => service.address)
@@ -598,9 +595,14 @@ async function copiedInPart(service: Service, file: string): Promise<void> {
   reader.close(true)
 }
 
-/** The number of products after a start as if the disk had stored nothing since `before`. It also takes writes again. */
-async function productsAfterLoss(file: string, before: string): Promise<number> {
+/** The number of products after a start as if the disk had stored nothing since `before`. */
+function productsAfterLoss(file: string, before: string): Promise<number> {
   copyFileSync(before, file)
+  return productsAtStart(file)
+}
+
+/** The number of products after a start, which also takes writes again. */
+async function productsAtStart(file: string): Promise<number> {
   await using service = await startService(`sqlite:${file}`, { flags: FLAGS })
   const api = client(() => service.address)
   const products = await listOf(api, '/products/?limit=10000')

@@ -173,7 +173,8 @@ export function pause(ms, signal) {
 }
 
 /**
- * What a promise gives, or the signal's reason if it is aborted first: nobody else ends what the caller's own code waits for.
+ * Settles as the promise does, or rejects with the signal's reason if it is aborted first. Code of the caller's own, for which a call
+ * waits, does not know the signal.
  * @template Value
  * @param {Value | Promise<Value>} promise
  * @param {AbortSignal | undefined} signal

@@ -220,7 +220,7 @@ export class SqliteDatabase implements AsyncDisposable {
   }
 
   /** Like `write`, in these steps, which return whether they have changed anything. `work` may be called again. */
-  writeSteps(work: () => Steps<boolean>): Promise<'taken'> {
+  writeSteps(work: () => Steps<boolean>): Promise<'done'> {
     return this.write(() => {
       const steps = work()
       let next = steps.next([])
@@ -229,7 +229,7 @@ export class SqliteDatabase implements AsyncDisposable {
         const statement = this.#steps.getOrInsertComputed(sql, () => this.prepare<Parameter[], unknown>(sql))
         next = steps.next(each.flatMap(parameters => statement.all(...parameters)))
       }
-      return 'taken'
+      return 'done'
     })
   }
 
@@ -237,7 +237,7 @@ export class SqliteDatabase implements AsyncDisposable {
    * Like `writeSteps`, for work that may take longer than 10 ms: it runs on a thread, and all other writers wait. Does not wait for
    * the disk. Resolves to `busy` if another process holds the write lock.
    */
-  async writeStepsBeside(work: () => Steps<boolean>): Promise<'taken' | 'busy'> {
+  async writeStepsBeside(work: () => Steps<boolean>): Promise<'done' | 'busy'> {
     // The writes that wait come first.
     await turn()
     if (this.#writes.isClosed) throw new DatabaseUnavailableError('the database is closed')

@@ -33,7 +33,7 @@ export class WritingThread implements AsyncDisposable {
    * Runs the work in a transaction, and commits it after the step `last`, if the work returns true: otherwise it has changed
    * nothing. Meanwhile no other write of this process may begin. Resolves to `busy` if another process holds the write lock.
    */
-  async write(work: Steps<boolean>, last: () => Step): Promise<'taken' | 'busy'> {
+  async write(work: Steps<boolean>, last: () => Step): Promise<'done' | 'busy'> {
     this.#condition.mustBeSound()
     if (!this.#thread || this.#thread.hasEnded) this.#thread = new Thread(this.#path, WRITING, STATEMENT_ENDLESS_MS)
     const thread = this.#thread
@@ -44,10 +44,9 @@ export class WritingThread implements AsyncDisposable {
       throw error
     }
     try {
-      const end = last()
       let next = work.next([])
       while (!next.done) next = work.next(await thread.each(next.value))
-      if (next.value) await thread.each(end)
+      if (next.value) await thread.each(last())
       // The thread may have opened another file, which was put in the place of this one.
       this.#condition.mustBeSound()
       await thread.all('COMMIT')
@@ -58,7 +57,7 @@ export class WritingThread implements AsyncDisposable {
     }
     // The log may have been removed during the commit, or another process may have found that the disk lost a part of it.
     this.#condition.mustBeSound()
-    return 'taken'
+    return 'done'
   }
 
   /** Ends the thread. */

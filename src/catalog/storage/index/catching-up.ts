@@ -46,7 +46,7 @@ export interface IndexSlices {
   /** Whether the index has ever been complete. If it has another form than this program makes, notes all rows first. */
   isBuilt(): Promise<boolean>
   /** Takes the first few notes, or many, unless another process is taking some. */
-  take(count: 'few' | 'many'): Promise<'taken' | 'busy'>
+  take(count: 'few' | 'many'): Promise<'done' | 'busy'>
   /** Rebuilds the whole index if that is faster than taking all notes. `progress` gets the number of rows that are left. */
   rebuild(progress: (left: number) => void): Promise<void>
   /** Records that the index is complete. */

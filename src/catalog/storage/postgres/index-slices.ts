@@ -78,12 +78,12 @@ export function postgresIndexSlices(
           ? ask<Notes>(notesWhere('number = ANY ($1::bigint[])', rows), idArray(finished))
           : ask<Notes>(notesWhere(`TRUE ORDER BY number LIMIT ${most}`, rows)))
         if (!notes?.is_ours) return 'busy'
-        if (!notes.numbers || !notes.parts) return 'taken'
+        if (!notes.numbers || !notes.parts) return 'done'
         const ids: Readonly<Record<string, readonly number[]>> = JSON.parse(notes.parts)
         for (const [part, take] of takers) if (ids[part]) await take(ask, ids[part])
         // Otherwise each slice would clear the caches of all nodes.
         await Promise.all([ask(FORGET, `{${notes.numbers}}`), logNothing(ask)])
-        return 'taken'
+        return 'done'
       })
     },
     rebuild: async progress => {

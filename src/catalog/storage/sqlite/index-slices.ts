@@ -82,7 +82,7 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
     },
     take: async count => {
       const noted = database.look(look)
-      if (noted === null) return 'taken'
+      if (noted === null) return 'done'
       if (count === 'few' && noted.last - noted.first >= SLICES.here.notes) {
         return database.writeStepsBeside(() => sliceOf(indexes, SLICES.beside))
       }

@@ -17,6 +17,8 @@ import type { Lists } from './store.ts'
 
 const open = new AsyncDisposableStack()
 let plans: { sql: string; steps: string[] }[] = []
+/** The statements of the thread for long reads. */
+let longReads: string[] = []
 
 beforeAll(async () => {
   const folder = open.use(temporaryFolder())
@@ -24,6 +26,7 @@ beforeAll(async () => {
   await using database = await openSqlite(path, [catalogMigrations])
   using prepare = spyOn(database, 'prepare')
   using prepareScan = spyOn(database.scans, 'prepare')
+  using readLong = spyOn(database.beside, 'all')
   const { categories, products, reviews, users } = repositoriesOf(database, {
     cacheBytes: 0,
     idempotencyBytes: 0,
@@ -32,8 +35,9 @@ beforeAll(async () => {
   await readLists(PRODUCTS, products)
   await readLists(REVIEWS, reviews)
   await readLists(USERS, users)
+  longReads = readLong.mock.calls.map(([sql]) => sql)
   using file = new Database(path)
-  plans = [...prepare.mock.calls, ...prepareScan.mock.calls].map(([sql]) => ({
+  plans = [...prepare.mock.calls, ...prepareScan.mock.calls, ...readLong.mock.calls].map(([sql]) => ({
     sql,
     steps: file
       .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql.replaceAll('?', '+?')}`)
@@ -62,6 +66,12 @@ test('what a product or a user shows of its reviews is read from an index alone'
   }
 })
 
+test('a list that passes over very many rows is read on the thread for long reads, by its index', () => {
+  // Eight kinds of lists, each from its beginning and after an id.
+  expect(longReads).toBeArrayOfSize(16)
+  for (const sql of longReads) expect(sql).toMatch(/ INDEXED BY \w+\s.* LIMIT \? OFFSET \?$/s)
+})
+
 /** Reads every kind of list that a resource describes, in every way. */
 async function readLists<Row extends Values>({ lists }: StoredResource<Row>, store: Lists<Row>): Promise<void> {
   for (const { by } of [{ by: [] }, ...lists]) {
@@ -69,6 +79,7 @@ async function readLists<Row extends Values>({ lists }: StoredResource<Row>, sto
     for (const after of [null, [1]]) {
       const query = { ...wholeList<Row>(), where, from: { after, skip: 0 } }
       await store.page({ ...query, limit: 1 })
+      await store.page({ ...query, from: { after, skip: 100_000 }, limit: 1 })
       await store.end(query)
       await store.scan({ ...query, until: [1] })
     }

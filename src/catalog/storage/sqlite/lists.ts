@@ -17,6 +17,11 @@ export const SQLITE_PARAMETERS: ParameterSql = {
 const FEW_ROWS = 256
 const MORE_TIMES = 8
 
+interface ListStatement<Selected> {
+  readonly sql: string
+  readonly statement: Prepared<Parameter[], Selected>
+}
+
 /**
  * Makes the function that prepares a statement for a query that looks at no values, once for each shape of query and index; there
  * are few. `sqlOf` gets the index with the fewest rows of the list, or `null` if SQLite is to choose. Call the result within a
@@ -28,13 +33,16 @@ export function listStatements<Row extends Values, Selected>(
   sqlOf: (list: ListSql, index: string | null, query: ListQuery<Row>) => string,
 ) {
   const indexOf = indexChoice(source, resource)
-  const prepared = new Map<string, Prepared<Parameter[], Selected>>()
+  const prepared = new Map<string, ListStatement<Selected>>()
   return (query: ListQuery<Row>) => {
     const list = listSql(resource, query, SQLITE_PARAMETERS)
     const index = indexOf(query)
     const shape = `${index} ${list.where} ${list.orderBy}`
-    const statement = prepared.getOrInsertComputed(shape, () => source.prepare(sqlOf(list, index, query)))
-    return { statement, parameters: list.parameters }
+    const { sql, statement } = prepared.getOrInsertComputed(shape, () => {
+      const sql = sqlOf(list, index, query)
+      return { sql, statement: source.prepare(sql) }
+    })
+    return { sql, statement, parameters: list.parameters }
   }
 }
 

@@ -60,7 +60,7 @@ export function parsedPath(url: string): string {
 /** The query of a URL with its question mark, or an empty string. */
 export function queryOf(url: string): string {
   const start = url.indexOf('?')
-  return start === -1 ? '' : url.slice(start)
+  return start === -1 ? '' : printable(url.slice(start))
 }
 
 function targetOf(route: string): SentTarget {
@@ -113,9 +113,13 @@ function occurrences(text: string, pattern: RegExp): number {
   return text.match(pattern)?.length ?? 0
 }
 
-/** An unparsed URL may have characters that control a terminal. */
 function printablePath(url: string): string {
-  return parsedPath(url).replaceAll(/[^\x21-\x7e]+/g, encodeURIComponent)
+  return printable(parsedPath(url))
+}
+
+/** An unparsed URL may have characters that control a terminal, and others that no header may have. */
+function printable(text: string): string {
+  return text.replaceAll(/[^\x21-\x7e]+/g, encodeURIComponent)
 }
 
 /** Keeps the segment readable, including `\`, and escapes only the characters that would change the path. */

@@ -29,6 +29,24 @@ onOneEngine('fallbacks', api => {
     }
   })
 
+  test('the redirect to the final slash encodes what no header may have, also if the URL cannot be parsed', async () => {
+    const queries = [
+      ['?q=\xe2\x82\xac', '?q=%E2%82%AC'],
+      ['?q=\xc3\xa9&limit=1', '?q=%C3%A9&limit=1'],
+      ['?q=\xff', '?q=%EF%BF%BD'],
+    ]
+    const requests = [['HTTP/1.1', 'Host: h'], ['HTTP/1.1', 'Host: 256.256.256.256'], ['HTTP/1.0']]
+    for (const [sent, kept] of queries) {
+      for (const [version, ...fields] of requests) {
+        for (const method of ['GET', 'HEAD', 'POST']) {
+          const answer = await sendLines(api.address(), `${method} /products${sent} ${version}`, ...fields)
+          const told = [answer.status, answer.headers.get('Location')]
+          expect(told, `${method} ${kept} ${version} ${fields}`).toEqual([307, `/products/${kept}`])
+        }
+      }
+    }
+  })
+
   test('the redirect to the final slash is relative, whatever host the client called', async () => {
     const headers = { Host: 'shop.example', 'X-Forwarded-Host': 'inner.example', 'X-Forwarded-Proto': 'https' }
     expect((await api.get('/users', headers)).headers.get('Location')).toBe('/users/')

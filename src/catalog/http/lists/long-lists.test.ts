@@ -1,4 +1,5 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
+import { connect } from 'node:net'
 import { z } from 'zod'
 import { createMany, reviewedProduct } from '../../../../test/harness/catalog/created.ts'
 import { ascending, Items, idsOf, nextOf } from '../../../../test/harness/catalog/list-pages.ts'
@@ -109,6 +110,26 @@ onEachEngine('long lists', api => {
     expect(listed).toEqual(expect.arrayContaining(kept))
   })
 
+  test('a long list has no more items than its limit, and the next page none of them, even if reviews come into it', async () => {
+    const { productId, userId } = await reviewedProduct(api, 0)
+    const otherId = await api.create('/products/', sample.product)
+    const light = sample.review(productId, userId)
+    const heavy = { ...light, comment: 'x'.repeat(80_000) }
+    const moving = { ...light, product_id: otherId }
+    const all = await createMany(api, '/reviews/', [
+      ...Array(201).fill(heavy),
+      ...Array(20).fill(moving),
+      ...Array(60).fill(light),
+    ])
+    const path = `/reviews/products/${productId}`
+    const reading = startSlowly(api.address(), `${path}?limit=250`)
+    const { next } = await reading.begun
+    for (const id of all.slice(201, 221)) await api.patch(`/reviews/${id}`, light)
+    expect(Items.parse(JSON.parse(await reading.rest())).map(({ id }) => id)).toEqual(all.slice(0, 250))
+    expect(next).toBe(`${path}?skip=250&limit=250`)
+    expect(idsOf(await api.get(next))).toEqual(all.slice(250))
+  })
+
   test('a reader may abandon a long list, and the service goes on', async () => {
     const ids = await longList()
     const path = `/categories/?after_id=${(ids[0] ?? 0) - 1}&limit=1000000000`
@@ -148,6 +169,32 @@ function startReading(response: Response) {
     next: async (): Promise<string> => {
       const { value, done } = await reader.read()
       return done ? '' : decoder.decode(value, { stream: true })
+    },
+  }
+}
+
+/** Requests a list over HTTP/1.0, in which a body has no marks of pieces, and stops reading after its head. */
+function startSlowly(address: string, path: string) {
+  const { hostname, port } = new URL(address)
+  const { promise: begun, resolve: begin } = Promise.withResolvers<{ readonly next: string }>()
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+  const socket = connect(Number(port), hostname)
+  let text = ''
+  socket.setEncoding('latin1')
+  socket.on('data', piece => {
+    if (text === '') socket.pause()
+    text += piece
+    begin({ next: /^link: <(.*)>; rel="next"\r$/im.exec(text)?.[1] ?? '' })
+  })
+  socket.on('close', () => end())
+  socket.write(`GET ${path} HTTP/1.0\r\n\r\n`)
+  return {
+    begun,
+    /** The whole body. */
+    rest: async () => {
+      socket.resume()
+      await ended
+      return text.slice(text.indexOf('\r\n\r\n'))
     },
   }
 }

@@ -1,7 +1,7 @@
 import { type Awaitable, whenThere } from '../../../awaitable.ts'
 import { parsedPath, queryOf } from '../../../server/request-target.ts'
 import type { RequestScope } from '../../../server/requests.ts'
-import type { Cursor, ListQuery } from '../../storage/query.ts'
+import { type Cursor, type ListQuery, NO_LIMIT } from '../../storage/query.ts'
 import type { Values } from '../../storage/resource.ts'
 import type { IdPage, ListEnd, ListPage, Lists, Representation, Scanned } from '../../storage/store.ts'
 import { COMPRESSED_MIN_CHARACTERS } from '../compression.ts'
@@ -45,7 +45,9 @@ export function listResponse<Row extends Values>(
     const { after, skip } = query.from
     const start = skip === 0 ? after : (await lists.end({ ...query, from: { after, skip: 0 }, limit: skip })).last
     const end = await lists.end(query)
-    const rest = { ...query, from: { after: start, skip: 0 }, until: end.last }
+    // Reviews may come into the list while it is sent. With `after_id` none is left out: the next page begins after the last place.
+    const limit = selection.isAfterId ? NO_LIMIT : query.limit
+    const rest = { ...query, from: { after: start, skip: 0 }, until: end.last, limit }
     return streamed(pieces(lists, rest, await lists.scan(rest)), scope, show, { link: linkTo(end), total })
   }
 
@@ -124,17 +126,19 @@ function charactersOf(items: readonly Representation[]): number {
 /** A list, piece by piece; no piece is empty. */
 type Pieces = AsyncIterable<readonly Representation[]> | Iterable<readonly Representation[]>
 
-/** A long list, piece by piece, of which the first has been read. */
+/** A long list up to its limit, piece by piece, of which the first has been read. */
 async function* pieces<Row extends Values>(
   lists: Lists<Row>,
   query: ListQuery<Row>,
   first: Scanned,
 ): AsyncGenerator<readonly Representation[]> {
   let { items, last } = first
+  let left = query.limit
   while (true) {
     // All of a piece may have been deleted meanwhile.
-    if (items.length > 0) yield items
-    if (last === null) return
+    if (items.length > 0) yield items.slice(0, left)
+    left -= items.length
+    if (last === null || left <= 0) return
     ;({ items, last } = await lists.scan({ ...query, from: { after: [last], skip: 0 } }))
   }
 }

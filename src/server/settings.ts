@@ -14,7 +14,8 @@ const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, min: 60, h: 3_600
 /** The most verbose first. */
 const LOG_LEVELS = ['debug', 'info', 'warning', 'error'] as const
 
-const NOT_IN_NAMES = /[\s:/[\]]/
+/** The runtime takes `*` for all addresses, but nobody can open that; names beyond ASCII have to be encoded. */
+const NAME = /^[\w.-]+$/
 
 export const host: Setting<string> = {
   variable: 'HOST',
@@ -152,7 +153,7 @@ function listeningAddress(text: string): string {
   // As in a URL.
   const address = text.replace(/^\[(.*)\]$/, '$1')
   if (address === '') throw new SettingError('an address is required, for example 127.0.0.1')
-  if (NOT_IN_NAMES.test(address) && !isIP(address)) {
+  if (!NAME.test(address) && !isIP(address)) {
     throw new SettingError(
       `${JSON.stringify(text)} is neither an address, for example 127.0.0.1, nor the name of a host`,
     )

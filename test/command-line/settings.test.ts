@@ -187,7 +187,7 @@ test('a bad size is refused by the name of its flag', async () => {
 })
 
 test('a host that is neither an address nor a name is refused by its flag', async () => {
-  for (const host of ['::g', '[::g]', '[::1', 'localhost:80', 'http://localhost', 'a b']) {
+  for (const host of ['::g', '[::g]', '[::1', 'localhost:80', 'http://localhost', 'a b', '*', 'läden.example', '%']) {
     const reason = /^stockroom: --host: .* is neither an address, for example 127\.0\.0\.1, nor the name of a host$/m
     expectRefusal(await run(['serve', '--host', host, '--port', '0']), { status: 2, reason }, host)
   }

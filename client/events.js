@@ -90,7 +90,8 @@ export function follow(send, { signal, since, onConnection, ...filters } = {}) {
             continue
           }
           const event = eventIn(name, id, data)
-          const isRepeated = event.type === 'ready' ? wasReady : seen.has(event.id)
+          // A reset has the id of the last event that is left, which may have been shown before the others were lost.
+          const isRepeated = event.type === 'ready' ? wasReady : event.type !== 'reset' && seen.has(event.id)
           wasReady = true
           if (isRepeated) continue
           if (event.type !== 'ready' && event.type !== 'reset') remember(seen, event.id)

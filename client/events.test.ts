@@ -139,6 +139,12 @@ test('a reset is handed out, and the feed goes on from its id', async () => {
   expect(pathsOf(feed)).toEqual(['/events', '/events?since=1.a', '/events?since=500.b'])
 })
 
+test('a reset to an event that was shown before is handed out, as after the restore of a backup', async () => {
+  const reset = frame('reset', '1.a', { reason: 'unknown' })
+  await using feed = await startFeed(streamed(READY, change(1), change(2), CUT), streamed(RETRY, reset, change(3)))
+  expect(idsOf(await first(4, feed))).toEqual(['0.a', '1.a', '2.a', '1.a'])
+})
+
 test('ready and reset are understood as CloudEvents, too', async () => {
   const whole = { specversion: '1.0', id: '3.a', source: '/', type: 'reset', data: { reason: 'unknown' } }
   await using feed = await startFeed(streamed(`event: reset\nid: 3.a\ndata: ${JSON.stringify(whole)}\n\n`))

@@ -139,6 +139,24 @@ test('a slow follower that catches up is not sent away when a transaction withou
   await feed.stop()
 })
 
+test('followers are not sent away when the transaction without changes that the feed has read last is removed', async () => {
+  const [first, empty, made] = [transaction(0), transaction(1, false), transaction(2)]
+  let log = [first, empty]
+  const feed = feedOf([first], async from => ({
+    transactions: log.filter(({ position }) => position >= from),
+    isEnd: true,
+  }))
+  await feed.current()
+  using follower = followerOf(feed, { key: '', passes: () => true })
+  const bytes = follower.bytes()
+  await bytes.next()
+  // While its process was paused.
+  log = [first, made]
+  await feed.current()
+  expect(await nextText(bytes)).toStartWith('event: category.created\nid: 2.1\n')
+  await feed.stop()
+})
+
 test('a poll that waits is not sent away when a transaction without changes that it has read is removed', async () => {
   const first = transaction(0)
   let log = [first, transaction(1, false)]

@@ -469,8 +469,13 @@ test('a key may follow what it may read, and a revoked one no longer', async () 
   await all.count(6)
   expect(reader.types).toEqual(['category.created', 'product.created', 'review.created', 'reviews.deleted'])
   expect(owner.types).toEqual(['user.created', 'user.deleted'])
+  const waiting = fetch(`${path}?since=${reader.lastId}&wait=30`, {
+    headers: { ...bearer(shop.keys.read), Accept: 'application/x-ndjson' },
+  })
   await revokeKey(shop.url, 'reader')
   await reader.ended()
+  await shop.api.admin.create('/categories/', sample.category)
+  expect((await waiting).status).toBe(401)
   expect(owner.isEnded).toBe(false)
 })
 

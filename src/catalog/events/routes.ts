@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi'
+import { bearerKey } from '../../access/bearer.ts'
 import { allows } from '../../access/key.ts'
 import { mustAllow } from '../http/guard.ts'
 import { prefersLines } from '../http/lists/negotiation.ts'
@@ -106,13 +107,18 @@ export function addEvents(catalog: Catalog, feed: Feed): void {
       scope.allowIdle(query.wait + ANSWER_SECONDS)
       const start = await startOf(feed, since)
       if (since === undefined) return linesResponse(request.url, [], start.place)
-      return pollResponse(feed, request.url, {
+      const answer = await pollResponse(feed, request.url, {
         start,
         filter,
         limit: query.limit,
         waitMs: scope.isHead ? 0 : query.wait * 1_000,
         signal: request.signal,
       })
+      // Its key may have been revoked while it waited.
+      if (access && request.headers.has('Authorization')) {
+        mustAllow({ request, key: await bearerKey(request.headers, access.keys) }, 'read')
+      }
+      return answer
     },
   )
 }

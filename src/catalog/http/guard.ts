@@ -32,7 +32,7 @@ export function guarded({ scope: needed, isPublic }: Need, handle: Fetch): Fetch
 }
 
 /** Throws an `HttpError` unless the key of the request allows as much. */
-export function mustAllow({ request, key }: RequestScope, needed: Scope): void {
+export function mustAllow({ request, key }: Pick<RequestScope, 'request' | 'key'>, needed: Scope): void {
   if (key === null) {
     if (!request.headers.get('Authorization')) throw refusal(401, 'Not authenticated')
     throw refusal(401, 'Invalid authentication credentials', ', error="invalid_token"')

@@ -12,7 +12,8 @@ export function bind(
   portFlag = 'port',
 ): Server<undefined> {
   try {
-    return Bun.serve<undefined>(options)
+    // Otherwise the runtime answers for a path of its own, and shows errors with their source.
+    return Bun.serve<undefined>({ ...options, development: false })
   } catch (error) {
     const code = errorCode(error)
     const place = `${options.hostname}:${options.port}`

@@ -67,6 +67,13 @@ function disguises(id: number): string[] {
   ]
 }
 
+test('the runtime answers for no path of its own, such as one that tells its version and that of the system', async () => {
+  for (const host of ['localhost', '127.0.0.1', '203.0.113.7']) {
+    const { status, body } = await send('GET /bun:info HTTP/1.1', `Host: ${host}`)
+    expect({ status, body }, host).toEqual({ status: 404, body: '{"detail":"Not Found"}' })
+  }
+})
+
 test('a target is not served if parsing turns it into another path', async () => {
   for (const target of disguises(userId)) {
     for (const host of ['shop.example', '256.256.256.256', '']) {

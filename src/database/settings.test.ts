@@ -72,6 +72,18 @@ test('an address of several PostgreSQL servers is refused, and a comma in a user
   expectRefusal(reached, { status: 1, reason: /the database 127\.0\.0\.1:1\/a,b cannot be used/ })
 })
 
+test('a slash in the password of an address is refused with the way to write it, and an escaped one is part of the password', async () => {
+  const reason = /DATABASE_URL: the address has an @ after the host; write \/ in a user or password as %2F/
+  for (const password of ['/a', '47/a']) {
+    const refused = await run(['seed'], {
+      environment: { DATABASE_URL: `postgres://shop:${password}@127.0.0.1:1/shop` },
+    })
+    expectRefusal(refused, { status: 2, reason }, password)
+  }
+  const reached = await run(['seed'], { environment: { DATABASE_URL: 'postgres://shop:%2Fa@127.0.0.1:1/shop%40home' } })
+  expectRefusal(reached, { status: 1, reason: /the database 127\.0\.0\.1:1\/shop@home cannot be used/ })
+})
+
 test('the database is readable by its owner alone', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'shop.db')
@@ -148,6 +160,12 @@ test('a password in a database URL is never printed, wherever the URL stands and
     { argv: ['serve', '--port', '0'], environment: { DATABASE_URL: url(' postgres') } },
     { argv: ['serve', '--port', '0', '--database', `${url('postgresql')}?${secret}=1`], environment: {} },
     { argv: ['seed', '--reviews', '0'], environment: { DATABASE_URL: url('postgresql') } },
+    // What follows a slash is the name of the database, so the user is taken for the host.
+    { argv: ['seed', '--reviews', '0'], environment: { DATABASE_URL: url('postgres').replace(secret, `/${secret}`) } },
+    {
+      argv: ['seed', '--reviews', '0'],
+      environment: { DATABASE_URL: url('postgres').replace(secret, `47/${secret}`) },
+    },
     { argv: ['backup', join(folder.path, 'copy.db')], environment: { DATABASE_URL: url('postgres') } },
   ]) {
     const refused = await run(argv, { environment: { ...environment, HOST: '127.0.0.1' } })

@@ -55,6 +55,12 @@ export function postgresAddress(text: string, { password, isPooled, shallDistrib
   if (url === null || url.hostname === '' || url.hash !== '') {
     throw new SettingError('the address must look like postgres://user:password@host:5432/database')
   }
+  // To every parser, the host ends before the first slash. The rest of a password would be shown as the name of the database.
+  if (url.pathname.includes('@')) {
+    throw new SettingError(
+      'the address has an @ after the host; write / in a user or password as %2F, and @ in a name as %40',
+    )
+  }
   // To libpq, a plus is no blank.
   const parameters = new URLSearchParams(url.search.replaceAll('+', '%2B'))
   for (const name of parameters.keys()) {

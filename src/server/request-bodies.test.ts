@@ -6,6 +6,7 @@ import { manualClock } from '../../test/harness/manual-clock.ts'
 import { scrape, WITH_METRICS } from '../../test/harness/metrics.ts'
 import { sample } from '../../test/harness/samples.ts'
 import { type Service, startService } from '../../test/harness/service.ts'
+import { countTurns } from '../../test/harness/turns.ts'
 import { until } from '../../test/harness/until.ts'
 import { errorResponse } from './errors.ts'
 import { RequestBodies } from './request-bodies.ts'
@@ -168,6 +169,22 @@ test('a body is read in pieces of 64 KiB, one in each turn of the event loop, ho
   expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(65_536)
   expect(new Set(turns).size).toBe(pieces.length)
   expect(Buffer.concat(pieces).equals(whole)).toBe(true)
+})
+
+test('the pieces of several bodies have a turn of the event loop of their own each, however small they are', async () => {
+  const bodies = new RequestBodies({ bodyMaxBytes: 1_000, maxBytes: 1_000 })
+  using turns = countTurns()
+  const readIn: number[] = []
+  const read = async () => {
+    const request = new Request('http://shop.example/', { method: 'POST', body: 'x'.repeat(100) })
+    await bodies.answering(request, async body => {
+      for await (const _ of body.chunks()) readIn.push(turns.count())
+      return new Response()
+    })
+  }
+  await Promise.all(Array.from({ length: 5 }, read))
+  expect(readIn).toHaveLength(5)
+  expect(new Set(readIn).size).toBe(5)
 })
 
 interface Begun {

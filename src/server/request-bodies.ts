@@ -1,15 +1,15 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import type { Awaitable } from '../awaitable.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { BusyError, ClientLimitError } from '../limits/busy-error.ts'
 import { type BudgetFigures, ByteBudget } from '../limits/byte-budget.ts'
+import { ownTurns } from '../limits/own-turns.ts'
 import { Tally } from '../limits/tally.ts'
 import { HttpError } from './errors.ts'
 
 /** Smaller bodies are bounded by the number of requests that may wait. */
 const SMALL_BYTES = 65_536
 
-/** A body is read in pieces of at most this length, one in each turn of the event loop: a thousand lines take 10 ms. */
+/** Bodies are read in pieces of at most this length, one in each turn of the event loop: a thousand lines take 10 ms. */
 const PIECE_BYTES = 65_536
 
 /** This much of a body that is read as it arrives, or the rest of it, must arrive within this time of waiting for it. */
@@ -30,6 +30,8 @@ interface RequestBodiesOptions {
 export class RequestBodies {
   readonly bodyMaxBytes: number
   readonly clock: Clock
+  /** For one piece of one body. */
+  readonly ownTurn = ownTurns()
   readonly #budget: ByteBudget
   readonly #clientMaxBytes: number | null
   readonly #ofClients = new Tally()
@@ -147,7 +149,7 @@ export class RequestBody implements Disposable {
         if (arrived > bodyMaxBytes) throw this.#bodies.tooLarge()
         if (arrived > SMALL_BYTES && arrived > this.#heldBytes) this.hold(arrived - this.#heldBytes)
         for (let start = 0; start < value.length; start += PIECE_BYTES) {
-          if (arrived > PIECE_BYTES) await turn()
+          await this.#bodies.ownTurn()
           yield value.subarray(start, start + PIECE_BYTES)
         }
       }

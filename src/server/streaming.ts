@@ -1,5 +1,5 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import { ByteBudget } from '../limits/byte-budget.ts'
+import { ownTurns } from '../limits/own-turns.ts'
 import { ClientStreams } from './client-streams.ts'
 import { Compressors, OF_EVENTS, OF_TEXTS } from './compressors.ts'
 
@@ -14,16 +14,10 @@ export class Streaming {
   readonly pieces = new ByteBudget(PIECES_MAX_BYTES)
   readonly textCompressors = new Compressors(OF_TEXTS)
   readonly eventCompressors = new Compressors(OF_EVENTS)
-  /** Resolves in the event-loop turn in which the last piece may be read. */
-  #lastTurn = Promise.resolve()
+  /** Reading a piece may take some milliseconds, so each gets a turn of its own. */
+  readonly ownTurn = ownTurns()
 
   constructor(streamsPerAddress: number) {
     this.clients = new ClientStreams(streamsPerAddress)
-  }
-
-  /** Reading a piece may take some milliseconds, so each gets a turn of its own and other requests run in between. */
-  ownTurn(): Promise<void> {
-    this.#lastTurn = this.#lastTurn.then(() => turn())
-    return this.#lastTurn
   }
 }

@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises'
 import { type Clock, systemClock } from '../../clock.ts'
+import { ownTurns } from '../../limits/own-turns.ts'
 
 /** The share of the process's time for rendering all its answers. */
 const RENDERING_SHARE = 0.5
@@ -16,9 +16,10 @@ const BEHIND_MAX_MS = 100
  */
 export class Pace {
   readonly clock: Clock
+  /** For one rendering. */
+  readonly turn = ownTurns()
   #savedMs = RENDERING_BURST_MS
   #at: number
-  #turns = Promise.resolve()
 
   constructor(clock: Clock = systemClock) {
     this.clock = clock
@@ -38,11 +39,5 @@ export class Pace {
     const savedMs = Math.max(least, this.#savedMs) + (now - this.#at) * RENDERING_SHARE
     this.#savedMs = Math.min(RENDERING_BURST_MS, savedMs) - milliseconds
     this.#at = now
-  }
-
-  /** Resolves for one rendering per turn of the event loop, so that other requests run in between. */
-  turn(): Promise<void> {
-    this.#turns = this.#turns.then(() => setImmediate())
-    return this.#turns
   }
 }

@@ -82,7 +82,7 @@ export function resourceOperations<Row extends Values>(
           const misfits = parameters.misfits(path, query)
           if (misfits.length > 0) return invalid(misfits)
           const selection = parameters.selection(path, query)
-          const { shown, show } = withChosen(store, query, selection.query.search)
+          const { shown, show } = withChosen(store, query, scope.streaming, selection.query.search)
           return listResponse(shown, selection, scope, show)
         },
       )
@@ -121,7 +121,7 @@ export function resourceOperations<Row extends Values>(
         },
         ({ path, query }, scope) => {
           const id = idOf(path)
-          return whenThere(withChosen(store, query).shown.find(id), found =>
+          return whenThere(withChosen(store, query, scope.streaming).shown.find(id), found =>
             found ? representationResponse(scope, found, restAfter(id)) : notFound(resource.name),
           )
         },

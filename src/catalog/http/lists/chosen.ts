@@ -1,6 +1,6 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import { z } from '@hono/zod-openapi'
 import type { Awaitable } from '../../../awaitable.ts'
+import type { Streaming } from '../../../server/streaming.ts'
 import { highlightsOf } from '../../search/highlights.ts'
 import type { Search } from '../../search/search.ts'
 import { ALL_MEMBERS, memberWords } from '../../storage/projection.ts'
@@ -16,7 +16,7 @@ const HIGHLIGHTS = 'highlights'
 /** What it is made from. */
 const HIGHLIGHTED = ['name', 'description']
 
-/** Items in long texts of which words are looked for take turns of the event loop. */
+/** Items in long texts of which words are looked for take turns of the event loop, one request in each. */
 const TURN_MS = 5
 
 /** Changes what is shown of items that were read. */
@@ -35,6 +35,7 @@ export function fieldsParameter<Row extends Values>(resource: StoredResource<Row
 export function withChosen<Row extends Values>(
   store: ResourceStore<Row>,
   { fields }: Parameters,
+  streaming: Streaming,
   search: Search | null = null,
 ): { readonly shown: ShownResources<Row>; readonly show?: Show } {
   if (!Array.isArray(fields)) return { shown: store }
@@ -43,7 +44,7 @@ export function withChosen<Row extends Values>(
   const hidden = HIGHLIGHTED.filter(name => !names.has(name) && !names.has(ALL_MEMBERS))
   // A cached page of its own: that of the same members without highlights keeps its finished text.
   const needed = new Set([...names, ...HIGHLIGHTED, ...hidden.map(name => `-${name}`)])
-  return { shown: store.showing(needed), show: items => highlighted(items, search, hidden) }
+  return { shown: store.showing(needed), show: items => highlighted(items, search, hidden, streaming) }
 }
 
 /**
@@ -54,13 +55,14 @@ async function highlighted(
   items: readonly Representation[],
   search: Search,
   hidden: readonly string[],
+  streaming: Streaming,
 ): Promise<readonly Representation[]> {
   const shown: Representation[] = []
   let began = performance.now()
   for (const item of items) {
     shown.push({ ...item, json: withHighlights(item.json, search, hidden) })
     if (performance.now() - began < TURN_MS) continue
-    await turn()
+    await streaming.ownTurn()
     began = performance.now()
   }
   return shown

@@ -11,3 +11,22 @@ export function ownTurns(): () => Promise<void> {
     return last
   }
 }
+
+/** The same, but callers share a turn for so many milliseconds. Those who come later wait for turns of their own. */
+export function sharedTurns(mostMs: number): () => Promise<void> {
+  const own = ownTurns()
+  let waiting = 0
+  let began: number | null = null
+  return async () => {
+    if (began === null) {
+      began = performance.now()
+      setImmediate(() => {
+        began = null
+      })
+    }
+    if (waiting === 0 && performance.now() - began < mostMs) return
+    waiting += 1
+    await own()
+    waiting -= 1
+  }
+}

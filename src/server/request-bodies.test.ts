@@ -9,7 +9,7 @@ import { type Service, startService } from '../../test/harness/service.ts'
 import { countTurns } from '../../test/harness/turns.ts'
 import { until } from '../../test/harness/until.ts'
 import { errorResponse } from './errors.ts'
-import { RequestBodies } from './request-bodies.ts'
+import { RequestBodies, type RequestBody } from './request-bodies.ts'
 
 setDefaultTimeout(120_000)
 
@@ -185,6 +185,24 @@ test('the pieces of several bodies have a turn of the event loop of their own ea
   await Promise.all(Array.from({ length: 5 }, read))
   expect(readIn).toHaveLength(5)
   expect(new Set(readIn).size).toBe(5)
+})
+
+test('whole bodies that take long have a turn of the event loop of their own each', async () => {
+  const bodies = new RequestBodies({ bodyMaxBytes: 1_000, maxBytes: 1_000 })
+  using turns = countTurns()
+  const readIn: number[] = []
+  const answer = async (body: RequestBody) => {
+    await body.bytes()
+    readIn.push(turns.count())
+    Bun.sleepSync(6)
+    return new Response()
+  }
+  const server = Bun.serve({ port: 0, fetch: request => bodies.answering(request, answer) })
+  const send = () => fetch(server.url, { method: 'POST', body: 'x'.repeat(100) })
+  await Promise.all(Array.from({ length: 8 }, send))
+  expect(readIn).toHaveLength(8)
+  expect(new Set(readIn).size).toBe(8)
+  await server.stop(true)
 })
 
 interface Begun {

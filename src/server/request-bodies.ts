@@ -2,7 +2,7 @@ import type { Awaitable } from '../awaitable.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { BusyError, ClientLimitError } from '../limits/busy-error.ts'
 import { type BudgetFigures, ByteBudget } from '../limits/byte-budget.ts'
-import { ownTurns } from '../limits/own-turns.ts'
+import { ownTurns, sharedTurns } from '../limits/own-turns.ts'
 import { Tally } from '../limits/tally.ts'
 import { HttpError } from './errors.ts'
 
@@ -11,6 +11,9 @@ const SMALL_BYTES = 65_536
 
 /** Bodies are read in pieces of at most this length, one in each turn of the event loop: a thousand lines take 10 ms. */
 const PIECE_BYTES = 65_536
+
+/** Whole bodies share a turn of the event loop for this long. A MiB of nothing but brackets takes 0.3 s. */
+const TURN_MS = 5
 
 /** This much of a body that is read as it arrives, or the rest of it, must arrive within this time of waiting for it. */
 const LEAST_BYTES = 163_840
@@ -32,6 +35,8 @@ export class RequestBodies {
   readonly clock: Clock
   /** For one piece of one body. */
   readonly ownTurn = ownTurns()
+  /** For whole bodies. */
+  readonly turn = sharedTurns(TURN_MS)
   readonly #budget: ByteBudget
   readonly #clientMaxBytes: number | null
   readonly #ofClients = new Tally()
@@ -118,10 +123,12 @@ export class RequestBody implements Disposable {
     for (const held of this.#held) held[Symbol.dispose]()
   }
 
-  /** The runtime reads a declared length in less time than a stream, and has a least rate of its own. */
-  bytes(): Promise<Uint8Array> {
-    if (this.#request.headers.has('Content-Length')) return this.#request.bytes()
-    return Array.fromAsync(this.chunks()).then(chunks => Buffer.concat(chunks))
+  /** Resolves in a turn that has time for the body. The runtime reads a declared length faster than a stream, and has a least rate. */
+  async bytes(): Promise<Uint8Array> {
+    const isDeclared = this.#request.headers.has('Content-Length')
+    const bytes = isDeclared ? await this.#request.bytes() : Buffer.concat(await Array.fromAsync(this.chunks()))
+    await this.#bodies.turn()
+    return bytes
   }
 
   /** Rejects with an `HttpError` 408 if it arrives too slowly. The time between two reads does not count. */

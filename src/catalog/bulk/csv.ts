@@ -150,7 +150,7 @@ class CsvReader {
     const { line } = this.#resource
     const fields = Object.keys(line.shape)
     const twice = names.find((name, place) => names.indexOf(name) !== place)
-    if (twice !== undefined) throw new OperatorError(`two columns have the name ${JSON.stringify(twice)}`)
+    if (twice !== undefined) throw new OperatorError(`two columns have the name ${shownName(twice)}`)
     const issues = line.safeParse(Object.fromEntries(names.map(name => [name, '']))).error?.issues ?? []
     const missing = fields.filter(field => !names.includes(field) && issues.some(({ path }) => path[0] === field))
     if (missing.length > 0) {
@@ -182,6 +182,12 @@ class CsvReader {
     const decimal = this.#delimiter === ';' ? text.replace(',', '.') : text
     return /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(decimal) ? Number(decimal) : field
   }
+}
+
+/** The name of a column in a message. Somebody else may have written the file, and JSON keeps some characters that control a terminal. */
+export function shownName(name: string): string {
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return JSON.stringify(name).replace(/[\p{Cc}\p{Cf}]/gu, character => character.split('').map(escaped).join(''))
 }
 
 /** The one between most names of fields: the name of an unknown column may contain any of them. */

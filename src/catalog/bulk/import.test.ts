@@ -460,7 +460,7 @@ test('a password is not repeated if its line cannot be read', async () => {
   expect(refused.errors).not.toContain('mysecret')
 })
 
-test('the first line of CSV may arrive in pieces, and unknown columns are shown without control characters', async () => {
+test('the first line of CSV may arrive in pieces, and unknown columns are shown without characters that control a terminal or hide text', async () => {
   await using database = await sqlite.freshDatabase()
   const argv = ['import', '--database', database.url, '--resource', 'products', '--format', 'csv', '-']
   const child = spawn(commandLine(argv, {}), {
@@ -469,13 +469,21 @@ test('the first line of CSV may arrive in pieces, and unknown columns are shown 
     stdout: 'pipe',
     stderr: 'pipe',
   })
-  for (const piece of ['name', ';desc', 'ription;price;\x1b[2J\r', '\nSpade;Steel;34,5;\r', '\n']) {
+  for (const piece of [
+    'name',
+    ';desc',
+    'ription;price;\x1b[2J\u009b2J\u202e\u{e0041}\r',
+    '\nSpade;Steel;34,5;\r',
+    '\n',
+  ]) {
     child.stdin.write(piece)
     await child.stdin.flush()
     await Bun.sleep(50)
   }
   await child.stdin.end()
-  expect(await new Response(child.stderr).text()).toContain('ignored columns: "\\u001b[2j"\n')
+  expect(await new Response(child.stderr).text()).toContain(
+    'ignored columns: "\\u001b[2j\\u009b2j\\u202e\\udb40\\udc41"\n',
+  )
   expect(await new Response(child.stdout).text()).toBe('Imported 1 product\n')
 })
 

@@ -10,6 +10,7 @@ import type { ValidationError } from '../http/validation/errors.ts'
 import { catalogMigrations } from '../migrations/index.ts'
 import { buildSearchIndex } from '../search-index.ts'
 import { hash } from '../users/password.ts'
+import { shownName } from './csv.ts'
 import { bulkFile, pathsIn, SourceFile } from './files.ts'
 import type { Load } from './load.ts'
 import { loaderOf } from './open.ts'
@@ -66,7 +67,7 @@ async function storeFiles(
   for (const source of files) {
     const { path, resource } = source.file
     const ignored = (columns: readonly string[]) =>
-      shown.note(`${path}: ignored columns: ${columns.map(name => JSON.stringify(name)).join(', ')}`)
+      shown.note(`${path}: ignored columns: ${columns.map(shownName).join(', ')}`)
     let isEmpty = true
     for await (const lines of source.lines(ignored)) {
       isEmpty &&= lines.length === 0

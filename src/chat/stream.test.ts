@@ -88,6 +88,16 @@ chatOnEachEngine('the stream', ({ server, chat, begin, callsFor }) => {
     expect(chunk.split('>&lt;</span>').length - 1).toBe(2_000)
   }, 20_000)
 
+  test('the stream is not held up by Java with many blanks, any of which could be before a name', async () => {
+    const { listener, call } = await begin('Java with many blanks')
+    // To try them all, the server would need more than a second for each line.
+    const blanks = '\t'.repeat(120)
+    await call.answer(`\`\`\`java\n${`var _${blanks}var ${blanks}\n`.repeat(30)}int[] x = null;\n\`\`\`\n`)
+    const { chunk = '' } = (await listener.events()).findLast(({ name }) => name === 'Response') ?? {}
+    expect(chunk.split(blanks).length - 1).toBe(60)
+    expect(chunk).toContain('>null</span>')
+  }, 10_000)
+
   test('the stream is not held up by HTML with many brackets that begin no tag', async () => {
     const { listener, call } = await begin('brackets that begin no tag')
     // To look for a tag after each of them, the server would need more than ten seconds.

@@ -8,6 +8,13 @@ const REWRITTEN: readonly (readonly [slow: string | RegExp, quick: string])[] = 
   [inJson(String.raw`(?:[^]\[]*+\g<3>?)++`), inJson(String.raw`(?:[^]\[]++|\g<3>)*+`)],
   // C#, tuples and type arguments: a blank before a nested one matches as part of the outer or of the nested one.
   [/(\[\^[()<>]+\]\|\\\\g<\w+>\)[+*])/g, '$1+'],
+  // Java, a variable's type and name: each blank, letter and bracket between them and the `=` matches as part of several places.
+  [
+    inJson(String.raw`\b\s*(<[],.<>?\[\w\s]*>)?\s*((\[])*)?\s+[$A-Z_a-z][$\w]*([]$,\[\w][],\[\w\s]*)?\s*([:;=]))`),
+    inJson(
+      String.raw`\b\s*+(<[],.<>?\[\w\s]*>)?\s*+(\[])*+\s*+(?<=\s)[$A-Z_a-z](?:[$\w]++[],\[\w\s]*+|(?:[],\[][],\[\w\s]*+)?+\s*+)[:;=])`,
+    ),
+  ],
   // HTML, a `<` that begins no tag, to mark it as wrong: after each of them, the rest of the line was searched for all tags.
   ['"match":"<","name":"invalid.illegal.bad-angle-bracket.html"', '"match":"(?!)"'],
 ]

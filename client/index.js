@@ -24,9 +24,9 @@ export function createClient(address, options = {}) {
     users: resourceAt(send, '/users/', 'PATCH'),
     products: {
       ...products,
-      of: ({ category }) => listAt(send, `/products/${category}/products`),
+      of: ({ category }) => listAt(send, `/products/${encodeURIComponent(category)}/products`),
       facets: async (query, limits) => (await send('GET', '/facets/products', { ...limits, query })).body,
-      rating: async (id, limits) => (await send('GET', `/ratings/products/${id}`, limits)).body,
+      rating: async (id, limits) => (await send('GET', `/ratings/products/${encodeURIComponent(id)}`, limits)).body,
     },
     reviews: {
       ...reviews,
@@ -41,7 +41,7 @@ export function createClient(address, options = {}) {
  * @param {number | undefined} user
  */
 function reviewsPath(product, user) {
-  const ofProduct = product === undefined ? '' : `/products/${product}`
-  const ofUser = user === undefined ? '' : `/users/${user}`
+  const ofProduct = product === undefined ? '' : `/products/${encodeURIComponent(product)}`
+  const ofUser = user === undefined ? '' : `/users/${encodeURIComponent(user)}`
   return `/reviews${ofProduct}${ofUser}`
 }

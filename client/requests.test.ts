@@ -76,8 +76,17 @@ test('an id is one part of the path, whatever it is', async () => {
   await shop.client.products.get(id)
   await shop.client.products.update(id, spade)
   await shop.client.products.create(spade, { category: id })
-  const one = '/products/7%2F..%2F..%2Fusers%2F1%3Flimit%3D1'
-  expect(pathsOf(shop)).toEqual([one, one, `${one}/products`])
+  await shop.client.products.rating(id)
+  await shop.client.products.of({ category: id }).list({ after_id: 0 })
+  await shop.client.reviews.of({ product: id, user: id }).list({ after_id: 0 })
+  const part = '7%2F..%2F..%2Fusers%2F1%3Flimit%3D1'
+  const one = `/products/${part}`
+  expect(pathsOf(shop)).toEqual([
+    ...[one, one, `${one}/products`],
+    `/ratings/products/${part}`,
+    `${one}/products?after_id=0`,
+    `/reviews/products/${part}/users/${part}?after_id=0`,
+  ])
 })
 
 test('a client gives up after as many retries as it was told, and says that the request may have been done', async () => {

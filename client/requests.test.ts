@@ -596,6 +596,15 @@ test('a DELETE that answers 404 to the only attempt that was handled finds nothi
   expect(await failureOf(limited.client.products.delete(7))).toBeInstanceOf(NotFound)
 })
 
+test('a DELETE that a proxy without its server answers with a 404 of its own is not taken for done', async () => {
+  const page = answer('404 page not found', { 'Content-Type': 'text/plain' }, 404)
+  for (const lost of [cut, failure(502, 'Bad Gateway'), BUSY]) {
+    await using shop = await scripted({}, lost, page)
+    const error = await failureOf(shop.client.products.delete(7))
+    expect(error).toMatchObject({ name: 'NotFound', resource: null, mayBeDone: true })
+  }
+})
+
 test('an edit sends the fields with the tag that it has read, without what is embedded', async () => {
   await using shop = await scripted({}, answer(stored, { ETag: 'W/"rev.hash-gzip"' }), answer(stored))
   await shop.client.products.edit(7, product => ({ ...product, price: 30 }))

@@ -109,7 +109,8 @@ export function resourceAt(send, path, updating) {
       try {
         return (await send('DELETE', one(id), { ...options, headers })).body
       } catch (error) {
-        if (error instanceof NotFound && error.mayBeDone) return null
+        // A 404 without a resource is that of a proxy, which has lost its server.
+        if (error instanceof NotFound && error.mayBeDone && error.resource) return null
         throw error
       }
     },

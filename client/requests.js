@@ -142,11 +142,12 @@ function mayPass(error) {
 }
 
 /**
- * Whether the request did not reach the server, or its answer did not reach us. 502 and 504 are a proxy's words for it.
+ * Whether the request did not reach the server, or its answer did not reach us. 502 and all above 503, such as
+ * 520 to 524 of Cloudflare, are proxies' words for it.
  * @param {StockroomError} error
  */
 function hadNoAnswer({ status }) {
-  return status === undefined || status === 502 || status === 504
+  return status === undefined || status === 502 || status > 503
 }
 
 /**

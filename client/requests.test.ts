@@ -151,6 +151,18 @@ test('an attempt may take longer than a timer can run', async () => {
   }
 })
 
+test('the other words of proxies for a lost answer are understood, too', async () => {
+  for (const status of [504, 520, 524]) {
+    const lost = answer('<h1>A timeout occurred</h1>', { 'Content-Type': 'text/html' }, status)
+    await using shop = await scripted({}, lost, answer(stored))
+    expect(await shop.client.products.create(spade)).toEqual(stored)
+    await using always = await scripted({ retries: 1 }, lost)
+    const error = await failureOf(always.client.products.create(spade))
+    expect(error).toMatchObject({ name: 'Unavailable', status, mayBeDone: true })
+    expect(always.server.asked).toHaveLength(2)
+  }
+})
+
 test('a 408 and a 500 are repeated once, because nothing was done', async () => {
   for (const failed of [failure(408, 'The body arrived too slowly'), failure(500, 'Internal Server Error')]) {
     await using once = await scripted({}, failed, answer(stored))

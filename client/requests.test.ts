@@ -662,6 +662,15 @@ test('an edit whose answer was lost is not done twice: it throws, and says that 
   }
 })
 
+test('an edit that cannot be read again after a lost answer says that it may have been done, and one that was never sent does not', async () => {
+  const refused = failure(401, 'Invalid authentication credentials')
+  await using lost = await scripted({}, tagged, cut, failure(412, 'Product has changed'), refused)
+  const edit = ({ client }: Shop) => failureOf(client.products.edit(7, product => ({ ...product, price: 30 })))
+  expect(await edit(lost)).toMatchObject({ name: 'Unauthorized', mayBeDone: true })
+  await using away = await scripted({ retries: 0 }, cut)
+  expect(await edit(away)).toMatchObject({ name: 'Unavailable', mayBeDone: false })
+})
+
 test('an edit whose answer was lost succeeds if there is nothing left to change, even if it changes what it is given', async () => {
   const cheap = { ...stored, price: 29 }
   await using shop = await scripted(

@@ -77,7 +77,7 @@ export function resourceAt(send, path, updating) {
       /** @type {any} */
       let sent
       for (let tried = 1; ; tried += 1) {
-        const current = tagged(await send('GET', one(id), limits))
+        const current = tagged(await send('GET', one(id), limits).catch(error => unread(error, doubt)))
         const changed = await unlessAborted(change(structuredClone(current)), limits.signal)
         if (changed === undefined)
           throw new TypeError('edit: the function returned nothing; return the changed resource')
@@ -177,6 +177,17 @@ function matching(options) {
   throw new TypeError(
     'ifMatch is undefined: tagOf knows what get, create, update and edit returned, no copies or proxies',
   )
+}
+
+/**
+ * Throws the error of a read before a write. Only what was written before may be done.
+ * @param {unknown} error
+ * @param {Conflict | undefined} doubt
+ * @returns {never}
+ */
+function unread(error, doubt) {
+  if (error instanceof StockroomError) error.mayBeDone = doubt !== undefined
+  throw error
 }
 
 /**

@@ -69,8 +69,8 @@ export interface Resource<Item, Members, Create, Update, Line, Query> extends Li
   ): Promise<Chosen<Item, Members, Field>>
   create(resource: Create, options?: CreateOptions): Promise<Item>
   /**
-   * Creates any number, in requests of at most 8 MiB. Each request creates all of its lines or none. If one fails, or `lines`
-   * throws an error, `created` of the error has the ids of the requests before. The reason of `signal` has none.
+   * Creates any number, in requests of at most 8 MiB and 256 passwords. Each request creates all of its lines or none. If one
+   * fails, or `lines` throws an error, `created` of the error has the ids of the requests before. The reason of `signal` has none.
    */
   createMany(lines: Iterable<Line> | AsyncIterable<Line>, options?: CreateOptions): Promise<Created>
   /** Replaces all fields, whatever others have written meanwhile, unless `ifMatch` says what must be there. */

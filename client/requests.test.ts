@@ -793,6 +793,19 @@ test('many are created in bodies of at most 8 MiB, each with a key of its own th
   expect(shop.server.asked[0]?.headers['content-type']).toBe('application/x-ndjson')
 })
 
+test('users come in bodies of at most 256 passwords, because the server hashes each', async () => {
+  await using shop = await startedBulkShop()
+  const ada = { name: 'Ada Byron', email: 'ada@mail.example', avatar: '/ada.png' }
+  const lines = Array.from({ length: 600 }, (_, number) => ({ ...ada, password: `secret ${number}` }))
+  expect((await shop.client.users.createMany(lines)).created).toBe(600)
+  const hashed = Array.from({ length: 600 }, () => ({ ...ada, password_hash: 'hash' }))
+  await shop.client.users.createMany(hashed)
+  const counts = shop.server.asked.map(asked => linesOf([asked]).length)
+  expect(Math.max(...counts.slice(0, -1))).toBeLessThanOrEqual(256)
+  expect(counts.at(-1)).toBe(600)
+  expect(linesOf(shop.server.asked)).toEqual([...lines, ...hashed])
+})
+
 test('many can come from an asynchronous source, and none make no request', async () => {
   await using shop = await startedBulkShop()
   async function* source() {

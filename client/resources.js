@@ -11,6 +11,8 @@ import { backoffMs, MAY_RESEND, pause, unlessAborted } from './requests.js'
 
 /** The largest body of NDJSON that the server takes. */
 const PART_MAX_BYTES = 8 * 1_024 * 1_024
+/** Each password counts as so much: the server hashes it, for some 20 ms, so a part that is full of them would take minutes. */
+const PASSWORD_BYTES = 32_768
 /** The server takes so long for a body of NDJSON at most. */
 const PART_TIMEOUT_MS = 120_000
 /** Each of these is lost only to somebody else's update. */
@@ -201,7 +203,7 @@ async function* partsOf(lines, signal) {
   for await (const line of lines) {
     signal?.throwIfAborted()
     const text = `${JSON.stringify(line)}\n`
-    const { length } = encoder.encode(text)
+    const length = encoder.encode(text).length + (Object(line).password ? PASSWORD_BYTES : 0)
     if (part.count > 0 && part.bytes + length > PART_MAX_BYTES) {
       yield part
       part = { body: '', bytes: 0, count: 0 }

@@ -1,5 +1,5 @@
-import { StockroomError } from './errors.js'
-import { backoffMs, pause, whenAborted } from './requests.js'
+import { StockroomError, Unavailable } from './errors.js'
+import { backoffMs, pause, RETRIES, whenAborted } from './requests.js'
 
 /**
  * @import { CatalogEvent, Followed, FollowOptions } from './index.d.ts'
@@ -18,26 +18,33 @@ const REMEMBERED = 1_000
 /**
  * Follows the change feed: connects again whenever it breaks off, and goes on after the last event.
  * @param {Send} send
+ * @param {number} [retries] how often a stream may end before it is ready, until it counts as a failure
  * @param {FollowOptions} [options]
  * @returns {Followed}
  */
-export function follow(send, { signal, since, onConnection, ...filters } = {}) {
+export function follow(send, retries = RETRIES, { signal, since, onConnection, ...filters } = {}) {
   let position = since ?? undefined
   let isConnected = false
   const leaving = new AbortController()
   const leave = () => leaving.abort()
   const events = untilLeft()
-  const end = events.return.bind(events)
-  /** A generator's own `return` waits for its `next`, which here may take for ever. */
-  const returnAtOnce = () => {
-    leave()
-    return end()
+  /**
+   * A generator's own `return` and `throw` wait for its `next`, which here may take for ever.
+   * @param {'return' | 'throw'} name
+   */
+  const atOnce = name => {
+    const end = events[name].bind(events)
+    return (/** @type {any} */ value) => {
+      leave()
+      return end(value)
+    }
   }
   return /** @type {any} */ (
     Object.defineProperties(events, {
       position: { get: () => position },
       isConnected: { get: () => isConnected },
-      return: { value: returnAtOnce },
+      return: { value: atOnce('return') },
+      throw: { value: atOnce('throw') },
     })
   )
 
@@ -81,7 +88,6 @@ export function follow(send, { signal, since, onConnection, ...filters } = {}) {
           ...(wasReady && { retries: 0 }),
         })
         for await (const { name, id, data, retryMs } of framesOf(response, left)) {
-          failed = 0
           connected(true)
           reconnectMs = retryMs ?? reconnectMs
           if (data === undefined) {
@@ -93,11 +99,14 @@ export function follow(send, { signal, since, onConnection, ...filters } = {}) {
           // A reset has the id of the last event that is left, which may have been shown before the others were lost.
           const isRepeated = event.type === 'ready' ? wasReady : event.type !== 'reset' && seen.has(event.id)
           wasReady = true
+          failed = 0
           if (isRepeated) continue
           if (event.type !== 'ready' && event.type !== 'reset') remember(seen, event.id)
           position = event.id
           yield event
         }
+        if (!wasReady && failed >= retries)
+          throw new Unavailable({ request: 'GET /events', detail: 'the stream ended before it was ready' })
       } catch (error) {
         if (left.aborted) return
         if (!(wasReady && error instanceof StockroomError && isOutage(error))) throw error

@@ -225,6 +225,17 @@ test('return() ends a wait for the next event, and closes the connection', async
   await until(() => feed.open() === 0)
 })
 
+test('throw() ends a wait for the next event, too, and is rejected with its error', async () => {
+  await using feed = await startFeed(streamed(READY))
+  const events = follow(feed)
+  await events.next()
+  const waiting = events.next()
+  const error = new Error('enough')
+  expect(await events.throw(error).catch((thrown: unknown) => thrown)).toBe(error)
+  expect(await waiting).toEqual({ done: true, value: undefined })
+  await until(() => feed.open() === 0)
+})
+
 test('a follower leaves nothing behind at a signal that lives longer', async () => {
   await using feed = await startFeed(streamed(READY))
   const { signal } = new AbortController()
@@ -247,6 +258,16 @@ test('a first connection that fails is reported, after the retries of any reques
   await using broken = await startFeed(cut)
   expect(await failureOf(broken, { retries: 2 })).toMatchObject({ name: 'Unavailable', status: undefined })
   expect(broken.asked).toHaveLength(3)
+})
+
+test('a stream that ends before it is ready is a failure, after as many retries as the client has', async () => {
+  for (const text of ['', `${RETRY}:\n\n`]) {
+    await using feed = await startFeed(streamed(text, END))
+    expect(await failureOf(feed, { retries: 1 })).toMatchObject({ name: 'Unavailable', status: undefined })
+    expect(feed.asked).toHaveLength(2)
+  }
+  await using late = await startFeed(streamed(RETRY, END), streamed(READY))
+  expect(idsOf(await first(1, late))).toEqual(['0.a'])
 })
 
 test('a page in place of the stream is a failure, and no connection', async () => {

@@ -32,7 +32,7 @@ export function createClient(address, options = {}) {
       ...reviews,
       of: ({ product, user }) => listAt(send, reviewsPath(product, user)),
     },
-    events: options => follow(send, options),
+    events: followed => follow(send, options.retries, followed),
   }
 }
 

@@ -19,6 +19,7 @@ export function listAt(send, path) {
    */
   async function list(query = {}, limits = {}) {
     if (isEmpty(query.id)) {
+      limits.signal?.throwIfAborted()
       const total = query.count === undefined ? undefined : 0
       return { items: [], total, hasNext: false, cursor: undefined, next: async () => null }
     }

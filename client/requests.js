@@ -16,7 +16,7 @@ const REPEATABLE = ['GET', 'POST']
 /** Browsers send any request again, unseen, if a connection that was used before closes without an answer. */
 export const MAY_RESEND = 'document' in globalThis || 'WorkerGlobalScope' in globalThis
 
-const RETRIES = 4
+export const RETRIES = 4
 const TIMEOUT_MS = 10_000
 /** A timer that is set to more ends at once. */
 const TIMER_MAX_MS = 2 ** 31 - 1

@@ -534,6 +534,9 @@ test('an empty array is left out, because nothing was chosen; of no ids there is
   expect(none).toMatchObject({ items: [], total: undefined, cursor: undefined })
   expect(await none.next()).toBeNull()
   expect(await Array.fromAsync(products.all({ id: [] }))).toEqual([])
+  const reason = new Error('the user has left')
+  const left = failureOf(products.list({ id: [] }, { signal: AbortSignal.abort(reason) }))
+  expect(await left).toBe(reason as StockroomError)
   expect(shop.server.asked).toHaveLength(before)
   // The server refuses it, and does not count all.
   await products.facets({ id: [] })

@@ -67,7 +67,7 @@ onOneEngine('the strict description', api => {
     expect(about('/reviews/products/{product_id}', 'product_id')).toBe('The id of the product')
   })
 
-  test('/openapi.strict.json has no default for what an update keeps, nor for the category of a line', async () => {
+  test('/openapi.strict.json has no default for what an update keeps, nor for the category of a line, nor for members that were not chosen', async () => {
     const { schemas } = Description.parse((await api.get('/openapi.strict.json')).body).components
     const defaults = (name: string) =>
       Object.entries(schemas[name]?.properties ?? {}).flatMap(([field, schema]) => ('default' in schema ? [field] : []))
@@ -75,6 +75,10 @@ onOneEngine('the strict description', api => {
     expect(defaults('UserUpdate')).toEqual([])
     expect(schemas.ProductLine?.properties).toHaveProperty('category_id')
     expect(defaults('ProductLine')).toEqual([])
+    expect(schemas.ProductFields?.properties).toHaveProperty('reviews')
+    expect(defaults('ProductFields')).toEqual([])
+    expect(schemas.UserFields?.properties).toHaveProperty('is_banned')
+    expect(defaults('UserFields')).toEqual([])
     expect(defaults('UserCreate')).toHaveLength(7)
   })
 

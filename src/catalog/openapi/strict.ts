@@ -197,10 +197,12 @@ function explained(parameters: z.ZodObject): z.ZodObject {
   return z.object(Object.fromEntries(all))
 }
 
-/** Responses have exactly these members, or only some of them. */
+/** Responses have exactly these members, or only some of them. Then those that are not there have no default, either. */
 function complete(schema: object, areSome: boolean): object {
-  const properties = 'properties' in schema && schema.properties ? Object.keys(schema.properties) : []
-  return { ...schema, ...(!areSome && { required: properties }), additionalProperties: false }
+  const properties: Readonly<Record<string, object>> = 'properties' in schema ? Object(schema.properties) : {}
+  const chosen = Object.entries(properties).map(([name, member]) => [name, { ...member, default: undefined }])
+  const members = areSome ? { properties: Object.fromEntries(chosen) } : { required: Object.keys(properties) }
+  return { ...schema, ...members, additionalProperties: false }
 }
 
 /** Puts the rules that only this description states beside the others. If both bound a field, the field's own bound is stricter. */

@@ -97,7 +97,8 @@ function detailIn(text, firstLine) {
  */
 function secondsUntil(value) {
   if (value === null) return undefined
-  const seconds = Number(value)
+  // Two of them are joined by a comma.
+  const seconds = Number.parseFloat(value)
   const until = Number.isNaN(seconds) ? (Date.parse(value) - Date.now()) / 1_000 : seconds
   return Number.isNaN(until) ? undefined : Math.max(until, 0)
 }

@@ -268,7 +268,16 @@ test('a Retry-After that has passed is none to wait for, and one that cannot be 
     return (await failureOf(shop.client.products.get(7))).retryAfter
   }
   expect(await retryAfterOf('Thu, 01 Jan 1970 00:00:00 GMT')).toBe(0)
-  expect(await retryAfterOf('soon')).toBeUndefined()
+  for (const value of ['soon', '']) expect(await retryAfterOf(value), value).toBeUndefined()
+})
+
+test('of a Retry-After to which a proxy has added its own, the first counts', async () => {
+  const later = failure(429, 'Too many requests')
+  await using shop = await scripted({ retries: 0 }, (response, asked) => {
+    response.setHeader('Retry-After', ['20', '30'])
+    return later(response, asked)
+  })
+  expect((await failureOf(shop.client.products.get(7))).retryAfter).toBe(20)
 })
 
 test('a Retry-After of up to a minute is obeyed, with a little jitter', async () => {

@@ -30,6 +30,18 @@ const Description = z.object({
   }),
 })
 
+/** The parts of a description that tell which values parameters have. */
+const Parameters = z.object({
+  paths: z.record(
+    z.string(),
+    z.object({
+      get: z
+        .object({ parameters: z.array(z.looseObject({ name: z.string().optional(), schema: z.unknown().optional() })) })
+        .optional(),
+    }),
+  ),
+})
+
 /** The parts of a description that tell what a read answers with. */
 const Chosen = z.object({
   paths: z.record(
@@ -209,6 +221,15 @@ onOneEngine('the strict description', api => {
       Object.keys(Described.parse(described['/products/']?.[method]?.responses[200]).headers)
     expect(sent('get')).toEqual(expect.arrayContaining(['ETag', 'Link', 'X-Total-Count', 'Preference-Applied']))
     expect(sent('post')).toEqual(expect.arrayContaining(['ETag', 'Idempotency-Replayed']))
+  })
+
+  test('/openapi.strict.json has no default for a skip that excludes a cursor: /docs sends defaults', async () => {
+    const { paths } = Parameters.parse((await api.get('/openapi.strict.json')).body)
+    const schemaOf = (path: string) => paths[path]?.get?.parameters.find(({ name }) => name === 'skip')?.schema
+    for (const path of ['/products/', '/reviews/products/{product_id}']) {
+      expect(schemaOf(path), path).toEqual({ type: 'integer', minimum: 0 })
+    }
+    expect(schemaOf('/reviews/products/{product_id}/users/{user_id}')).toHaveProperty('default', 0)
   })
 
   test('/openapi.strict.json says in words which parameters exclude or bound each other', async () => {

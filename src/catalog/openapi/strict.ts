@@ -192,7 +192,9 @@ function explained(parameters: z.ZodObject): z.ZodObject {
     const ofSelection = isSelection ? SELECTION_DESCRIPTIONS[name] : undefined
     const description = schema.description ?? ofSelection ?? PARAMETER_DESCRIPTIONS[name]
     if (description === undefined) throw new Error(`no description of the parameter ${name}`)
-    return [name, schema.openapi({ param: { description } })]
+    // Tools that send defaults could not send a cursor, which a `skip` excludes.
+    const rules = name === 'skip' && isSelection ? { default: undefined } : {}
+    return [name, schema.openapi({ ...rules, param: { description } })]
   })
   return z.object(Object.fromEntries(all))
 }

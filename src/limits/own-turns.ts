@@ -12,21 +12,19 @@ export function ownTurns(): () => Promise<void> {
   }
 }
 
-/** The same, but callers share a turn for so many milliseconds. Those who come later wait for turns of their own. */
+/** The same, but callers share a turn for so many milliseconds, in the order in which they came. */
 export function sharedTurns(mostMs: number): () => Promise<void> {
-  const own = ownTurns()
-  let waiting = 0
   let began: number | null = null
-  return async () => {
+  const hasTime = () => {
     if (began === null) {
       began = performance.now()
       setImmediate(() => {
         began = null
       })
     }
-    if (waiting === 0 && performance.now() - began < mostMs) return
-    waiting += 1
-    await own()
-    waiting -= 1
+    return performance.now() - began < mostMs
+  }
+  return async () => {
+    while (!hasTime()) await turn()
   }
 }

@@ -126,13 +126,23 @@ export class RequestBody implements Disposable {
   /** Resolves in a turn that has time for the body. The runtime reads a declared length faster than a stream, and has a least rate. */
   async bytes(): Promise<Uint8Array> {
     const isDeclared = this.#request.headers.has('Content-Length')
-    const bytes = isDeclared ? await this.#request.bytes() : Buffer.concat(await Array.fromAsync(this.chunks()))
+    const bytes = isDeclared ? await this.#request.bytes() : Buffer.concat(await Array.fromAsync(this.#arriving()))
     await this.#bodies.turn()
     return bytes
   }
 
-  /** Rejects with an `HttpError` 408 if it arrives too slowly. The time between two reads does not count. */
+  /** Its pieces, each in a turn of its own. Rejects like `#arriving`. */
   async *chunks(): AsyncGenerator<Uint8Array> {
+    for await (const arrived of this.#arriving()) {
+      for (let start = 0; start < arrived.length; start += PIECE_BYTES) {
+        await this.#bodies.ownTurn()
+        yield arrived.subarray(start, start + PIECE_BYTES)
+      }
+    }
+  }
+
+  /** Rejects with an `HttpError` 408 if it arrives too slowly. The time between two reads does not count. */
+  async *#arriving(): AsyncGenerator<Uint8Array> {
     const { clock, bodyMaxBytes } = this.#bodies
     const reader = this.#request.body?.getReader()
     if (!reader) return
@@ -155,10 +165,7 @@ export class RequestBody implements Disposable {
         arrived += value.length
         if (arrived > bodyMaxBytes) throw this.#bodies.tooLarge()
         if (arrived > SMALL_BYTES && arrived > this.#heldBytes) this.hold(arrived - this.#heldBytes)
-        for (let start = 0; start < value.length; start += PIECE_BYTES) {
-          await this.#bodies.ownTurn()
-          yield value.subarray(start, start + PIECE_BYTES)
-        }
+        yield value
       }
     } finally {
       // If it was not read to its end, nobody wants the rest.

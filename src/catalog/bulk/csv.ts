@@ -26,7 +26,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   CSV_MAX_RECORD_SIZE: `the line is longer than ${LINE_MAX_BYTES} bytes`,
 }
 
-interface CsvOptions {
+export interface CsvOptions {
   readonly resource: BulkResource
   /** Called with the names of unknown columns. */
   readonly ignored: (columns: readonly string[]) => void

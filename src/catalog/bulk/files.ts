@@ -5,11 +5,10 @@ import { createGunzip } from 'node:zlib'
 import type { CommandLine } from '../../program/config.ts'
 import { errorMessage } from '../../program/error-message.ts'
 import { OperatorError, SettingError } from '../../program/operator-error.ts'
-import { csvLines } from './csv.ts'
-import { type Line, ndjsonLines } from './ndjson.ts'
+import { fileLines } from './file-lines.ts'
+import type { Line } from './ndjson.ts'
 import { BULK_RESOURCES, type BulkResource } from './resources.ts'
 import { FORMATS, type Format, format, resource } from './settings.ts'
-import { textOf } from './text.ts'
 
 const NAMES = BULK_RESOURCES.map(({ stored }) => stored.table).join(', ')
 
@@ -78,9 +77,7 @@ export class SourceFile {
   async *lines(ignored: (columns: readonly string[]) => void): AsyncGenerator<readonly Line[]> {
     const { path, resource, format } = this.file
     try {
-      const bytes = textOf(this.#bytes(), format)
-      if (format === 'csv') yield* csvLines(bytes, { resource, ignored })
-      else yield* ndjsonLines(bytes)
+      yield* fileLines(this.#bytes(), format, { resource, ignored })
     } catch (error) {
       // An error with a code comes from the file or its compression.
       const isOfFile = error instanceof OperatorError || (error instanceof Error && 'code' in error)

@@ -2,6 +2,7 @@ import { linesOf } from '../../lines.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import { csvLine } from '../bulk/csv.ts'
 import type { BulkResource } from '../bulk/resources.ts'
+import type { Format } from '../bulk/settings.ts'
 import { NDJSON_TYPE } from '../http/validation/ndjson-type.ts'
 import type { Value } from '../storage/resource.ts'
 import type { OwnOperations } from './own-operations.ts'
@@ -14,7 +15,7 @@ export async function exportOf(
   own: OwnOperations,
   visit: RequestScope,
   { stored: { table, columns } }: BulkResource,
-  format: 'csv' | 'ndjson',
+  format: Format,
 ): Promise<Response> {
   // In place of the hash of a password, there is the interface's mask.
   const names = ['id', ...Object.keys(columns).map(name => (name === 'password_hash' ? 'password' : name))]

@@ -6,14 +6,13 @@ import { linesOf } from '../../lines.ts'
 import { errorMessage } from '../../program/error-message.ts'
 import { OperatorError } from '../../program/operator-error.ts'
 import { RequestBodies } from '../../server/request-bodies.ts'
-import { csvLines } from '../bulk/csv.ts'
-import type { Loader, NewRow } from '../bulk/load.ts'
-import { ndjsonLines } from '../bulk/ndjson.ts'
+import type { Means } from '../bulk/creation.ts'
+import { fileLines } from '../bulk/file-lines.ts'
+import type { NewRow } from '../bulk/load.ts'
 import { hashingPasswords } from '../bulk/password-hashes.ts'
 import type { BulkResource } from '../bulk/resources.ts'
 import { BAD_LINES_MAX, type BadLine, type CheckedRows, rowsOf, storeAllRows, WrongLinesError } from '../bulk/rows.ts'
-import { textOf } from '../bulk/text.ts'
-import type { PasswordHasher } from '../users/password.ts'
+import type { Format } from '../bulk/settings.ts'
 
 const log = getLogger(['stockroom', 'server'])
 
@@ -39,21 +38,18 @@ export type ReportStored = (stored: number, of: number) => void
 
 export interface ImportedFile {
   readonly resource: BulkResource
-  readonly format: 'csv' | 'ndjson'
+  readonly format: Format
   readonly chunks: AsyncIterable<Uint8Array>
   readonly signal: AbortSignal
 }
 
-interface Means {
-  readonly loader: Loader
-  readonly hashPassword: PasswordHasher
-}
+type ImportMeans = Pick<Means, 'loader' | 'hashPassword'>
 
 /**
  * Checks every line while the file arrives, and keeps the rows on the disk: a slow browser must not keep others from writing. Then
  * it stores all of them in one transaction, or none.
  */
-export async function importFile(file: ImportedFile, means: Means, report: ReportStored): Promise<Outcome> {
+export async function importFile(file: ImportedFile, means: ImportMeans, report: ReportStored): Promise<Outcome> {
   const chunks = continuable(file.chunks)
   const ignored: string[] = []
   await using work = new AsyncDisposableStack()
@@ -102,14 +98,12 @@ interface CheckedFile {
 /** Writes the good rows to the disk, with hashes instead of passwords. */
 async function check(
   { resource, format, chunks, signal }: ImportedFile,
-  { hashPassword }: Means,
+  { hashPassword }: ImportMeans,
   rows: FileHandle,
   ignored: string[],
 ): Promise<CheckedFile> {
   const hashPasswords = hashingPasswords(password => hashPassword(password, signal))
-  const text = textOf(chunks, format)
-  const ofFile =
-    format === 'csv' ? csvLines(text, { resource, ignored: columns => ignored.push(...columns) }) : ndjsonLines(text)
+  const ofFile = fileLines(chunks, format, { resource, ignored: columns => ignored.push(...columns) })
   const bad: BadLine[] = []
   let lines = 0
   for await (const some of ofFile) {
@@ -129,7 +123,7 @@ async function check(
 /** Stores all rows, or none if a line is wrong. */
 function store(
   { resource, signal }: ImportedFile,
-  { loader }: Means,
+  { loader }: ImportMeans,
   { rows, lines, bad }: CheckedFile,
   report: ReportStored,
 ): Promise<void> {

@@ -19,15 +19,16 @@ import { talk } from './talk/part.ts'
 
 const PARTS: readonly Part[] = [catalog, demo, breeds, chat, talk]
 
-const STORAGES = [...PARTS.flatMap(({ storage }) => storage ?? []), loadAccessStorage]
+const loadStorages = () =>
+  Promise.all([...PARTS.flatMap(({ storage }) => storage ?? []), loadAccessStorage].map(load => load()))
 
 const COMMANDS = [
   ...PARTS.flatMap(({ commands }) => commands),
   keyCommand,
   backupCommand,
-  restoreCommand(STORAGES),
-  copyCommand(STORAGES),
-  distributeCommand(STORAGES),
+  restoreCommand(loadStorages),
+  copyCommand(loadStorages),
+  distributeCommand(loadStorages),
   health,
 ]
 

@@ -11,13 +11,13 @@ export const backupCommand: Command = {
 }
 
 /** The command that puts a backup in place of a database, which may have the tables of these parts. */
-export function restoreCommand(storages: readonly (() => Promise<Storage>)[]): Command {
+export function restoreCommand(loadStorages: () => Promise<readonly Storage[]>): Command {
   return {
     name: 'restore',
     operands: 'FILE',
     summary:
       'Put a copy of the backup FILE in place of the SQLite database, which nothing may have open, and keep the old one.',
     settings: [sqliteDatabase],
-    run: async line => (await import('./restore.ts')).restore(line, await Promise.all(storages.map(load => load()))),
+    run: async line => (await import('./restore.ts')).restore(line, await loadStorages()),
   }
 }

@@ -3,7 +3,7 @@ import type { Storage } from '../part.ts'
 import type { Command } from '../program/command.ts'
 
 /** The command that copies the tables of these parts. */
-export function copyCommand(storages: readonly (() => Promise<Storage>)[]): Command {
+export function copyCommand(loadStorages: () => Promise<readonly Storage[]>): Command {
   return {
     name: 'copy',
     operands: 'FROM TO',
@@ -13,6 +13,6 @@ export function copyCommand(storages: readonly (() => Promise<Storage>)[]): Comm
 Servers may keep using FROM; changes after the copy has begun are not copied.
 
 ${POSTGRES_NOTE}`,
-    run: async line => (await import('./copy.ts')).copy(line, await Promise.all(storages.map(load => load()))),
+    run: async line => (await import('./copy.ts')).copy(line, await loadStorages()),
   }
 }

@@ -3,7 +3,7 @@ import type { Storage } from '../part.ts'
 import type { Command } from '../program/command.ts'
 
 /** The command that spreads the tables of these parts over the servers of Citus. */
-export function distributeCommand(storages: readonly (() => Promise<Storage>)[]): Command {
+export function distributeCommand(loadStorages: () => Promise<readonly Storage[]>): Command {
   return {
     name: 'distribute',
     operands: '',
@@ -13,7 +13,6 @@ export function distributeCommand(storages: readonly (() => Promise<Storage>)[])
 about how long that takes, and then begins; Ctrl-C leaves everything as it was.
 
 ${POSTGRES_NOTE}`,
-    run: async line =>
-      (await import('./distribute.ts')).distribute(line, await Promise.all(storages.map(load => load()))),
+    run: async line => (await import('./distribute.ts')).distribute(line, await loadStorages()),
   }
 }

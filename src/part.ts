@@ -7,8 +7,8 @@ import type { Progress } from './program/progress.ts'
 /** A part of the product. To remove it, delete its folder and its entry in `cli.ts`. */
 export interface Part {
   readonly commands: readonly Command[]
-  /** Loads the part's storage, which only commands that span all parts need; `null` for a part that stores nothing. */
-  readonly storage: (() => Promise<Storage>) | null
+  /** Loads the part's storage, which only commands that span all parts need. A part that stores nothing has none. */
+  readonly storage?: () => Promise<Storage>
 }
 
 /** The part's tables in the database. */

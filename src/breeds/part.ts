@@ -8,12 +8,10 @@ export const breeds: Part = {
   commands: [
     {
       name: 'breeds',
-      operands: '',
       summary: 'Serve the page that lists dog breeds, one at a time.',
       settings: [host, breedsPort, breedsUrl, ...serverSettings, ...adminSettings, ...tracingSettings],
       note: TRACING_NOTE,
       run: async line => (await import('./serve.ts')).serveBreeds(line),
     },
   ],
-  storage: null,
 }

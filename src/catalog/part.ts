@@ -14,7 +14,6 @@ import { cacheBytes, corsOrigins, eventsKept, idempotencyBytes, publicReads, ser
 
 const serve: Command = {
   name: 'serve',
-  operands: '',
   summary: 'Serve the store catalog over HTTP.',
   settings: [
     host,
@@ -43,7 +42,6 @@ const serve: Command = {
 
 const seed: Command = {
   name: 'seed',
-  operands: '',
   summary: 'Fill an empty database with a sample catalog; the same sizes always give the same catalog.',
   settings: [...databaseSettings, categories, products, users, reviews],
   note: POSTGRES_NOTE,

@@ -11,7 +11,6 @@ export const chat: Part = {
   commands: [
     {
       name: 'chat',
-      operands: '',
       summary: "Serve the chat page, and stream a language model's answers to it.",
       settings: [
         host,

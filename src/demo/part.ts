@@ -5,11 +5,9 @@ export const demo: Part = {
   commands: [
     {
       name: 'demo',
-      operands: '',
       summary: 'Serve a demo shop with 500 products, on a store catalog of its own that is gone when it stops.',
       settings: [demoHost, demoPort],
       run: async line => (await import('./serve.ts')).serveDemo(line),
     },
   ],
-  storage: null,
 }

@@ -6,7 +6,6 @@ import type { Command } from '../program/command.ts'
 export function distributeCommand(loadStorages: () => Promise<readonly Storage[]>): Command {
   return {
     name: 'distribute',
-    operands: '',
     summary: 'Spread the tables of a PostgreSQL database over the workers of Citus; all or nothing.',
     settings: [{ ...database, meaning: 'the database: postgres://…' }],
     note: `Stop everything that uses the database first: it refuses while servers are connected. It says what it will do and

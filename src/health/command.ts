@@ -22,7 +22,6 @@ const path: Setting<string> = {
 
 export const health: Command = {
   name: 'health',
-  operands: '',
   summary: 'Ask a server on this machine whether it works: exit status 0 if it does, else 1.',
   settings: [{ ...host, meaning: 'the address that the server listens on' }, askedPort, path],
   run: async line => {

@@ -3,8 +3,8 @@ import type { CommandLine, Setting } from './config.ts'
 /** A subcommand of `stockroom`. */
 export interface Command {
   readonly name: string
-  /** The positional arguments, as the usage line shows them, for example `FROM TO`. */
-  readonly operands: string
+  /** The positional arguments, as the usage line shows them, for example `FROM TO`; none by default. */
+  readonly operands?: string
   readonly summary: string
   readonly settings: readonly Setting<unknown>[]
   /** Text that --help prints below the settings. */

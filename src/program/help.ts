@@ -14,7 +14,7 @@ export function programHelp(commands: readonly Command[]): string {
 }
 
 export function commandHelp(command: Command): string {
-  const operands = command.operands === '' ? '' : ` ${command.operands}`
+  const operands = command.operands === undefined ? '' : ` ${command.operands}`
   const rows = command.settings.map(
     setting => [`--${setting.flag} ${setting.placeholder}`.trim(), meaning(setting)] as const,
   )

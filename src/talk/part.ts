@@ -7,7 +7,6 @@ export const talk: Part = {
   commands: [
     {
       name: 'talk',
-      operands: '',
       summary: 'Talk with a language model at the terminal, in a room of your own.',
       settings: [...databaseSettings, chatModel, chatBaseUrl, exportFile, last, search, json, forget],
       note: `With --export, --last, --search or --forget, the command does that with your room and exits.

@@ -1,5 +1,5 @@
 import { getLogger } from '@logtape/logtape'
-import { Rate } from '../limits/rate.ts'
+import { atMostEvery } from '../limits/at-most-every.ts'
 import { Tally } from '../limits/tally.ts'
 import { HttpError } from './errors.ts'
 
@@ -15,7 +15,7 @@ const LOG_INTERVAL_MS = 60_000
 export class ClientStreams {
   readonly #max: number
   readonly #open = new Tally()
-  readonly #logs = new Rate({ uses: 1, windowMs: LOG_INTERVAL_MS })
+  readonly #mayLog = atMostEvery(LOG_INTERVAL_MS)
 
   constructor(max: number) {
     this.#max = max
@@ -29,7 +29,7 @@ export class ClientStreams {
   /** Throws an `HttpError` 429 if the client is at the limit. */
   check(client: string): void {
     if (this.#open.of(client) < this.#max) return
-    if (this.#logs.use('', performance.now()).left >= 0) {
+    if (this.#mayLog()) {
       log.warning(
         'the client {client} has {max} event streams open, the maximum; if it is a proxy, set TRUSTED_PROXIES',
         { client, max: this.#max },

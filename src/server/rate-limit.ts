@@ -1,5 +1,6 @@
 import { getLogger } from '@logtape/logtape'
 import { type Clock, systemClock } from '../clock.ts'
+import { atMostEvery } from '../limits/at-most-every.ts'
 import { type Allowance, Rate } from '../limits/rate.ts'
 import { addressKey } from './client-address.ts'
 import { detailResponse } from './errors.ts'
@@ -38,7 +39,7 @@ export class RateLimiter {
   readonly #clock: Clock
   readonly #policy: string
   readonly #rate: Rate
-  readonly #logs = new Rate({ uses: 1, windowMs: LOG_INTERVAL_MS })
+  readonly #mayLog = atMostEvery(LOG_INTERVAL_MS)
 
   constructor(limit: RateLimit, clock = systemClock, clientsMax?: number) {
     const { requests, seconds } = limit
@@ -86,6 +87,6 @@ export class RateLimiter {
   }
 
   #log(message: string, properties: Record<string, unknown>): void {
-    if (this.#logs.use('', this.#clock.now()).left >= 0) log.warning(message, properties)
+    if (this.#mayLog()) log.warning(message, properties)
   }
 }

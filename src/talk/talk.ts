@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { type DatabaseSettings, openDatabase, readDatabaseSettings, type StoreDatabase } from '../database/open.ts'
+import { atMostEvery } from '../limits/at-most-every.ts'
 import { openChatModel } from '../models/open.ts'
 import { chatBaseUrl, chatModel } from '../models/settings.ts'
 import { type CommandLine, terminalCapabilities } from '../program/config.ts'
@@ -82,11 +83,9 @@ function chosenTask(line: CommandLine): Task | null {
 
 /** Handles Ctrl-C if the input is not a terminal, a closed terminal, and a shutdown of the machine. */
 function leaveOnSignals(terminal: Terminal): Disposable {
-  let interruptedAt = Number.NEGATIVE_INFINITY
+  const isNew = atMostEvery(INTERRUPT_DEBOUNCE_MS)
   const interrupt = () => {
-    if (performance.now() - interruptedAt < INTERRUPT_DEBOUNCE_MS) return
-    interruptedAt = performance.now()
-    terminal.interrupt()
+    if (isNew()) terminal.interrupt()
   }
   const leave = () => {
     setTimeout(() => process.exit(0), LEAVE_MAX_MS).unref()

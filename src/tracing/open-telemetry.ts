@@ -19,7 +19,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 import { systemClock, within } from '../clock.ts'
-import { Rate } from '../limits/rate.ts'
+import { atMostEvery } from '../limits/at-most-every.ts'
 import { version } from '../program/version.ts'
 import type { Sampling } from './settings.ts'
 import type { TraceContext } from './trace-context.ts'
@@ -105,9 +105,9 @@ function samplerOf({ share, callersDecide }: Sampling): (parent: TraceContext | 
  * collector has answered, it takes the code alone: the system's, such as ECONNREFUSED, or a status of HTTP.
  */
 function logLosses(): void {
-  const logs = new Rate({ uses: 1, windowMs: LOG_INTERVAL_MS })
+  const mayLog = atMostEvery(LOG_INTERVAL_MS)
   const lose = (text: string) => {
-    if (logs.use('', performance.now()).left < 0) return
+    if (!mayLog()) return
     // The text is JSON, so there is no such quote within an answer.
     const [, reason = null] = /"code":"(\w{3,40})"/.exec(text) ?? []
     if (reason === null) log.warning(LOST)

@@ -4,3 +4,8 @@ export function countCodePoints(text: string): number {
   for (const _ of text) count += 1
   return count
 }
+
+/** A text that was cut anywhere, without half of a code point at its end. */
+export function withoutHalf(text: string): string {
+  return text.replace(/[\uD800-\uDBFF]$/, '')
+}

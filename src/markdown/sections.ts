@@ -1,4 +1,5 @@
 import type { Token } from 'markdown-it'
+import { withoutHalf } from '../limits/code-points.ts'
 
 /** A text and its blocks. */
 export interface Parsed {
@@ -59,9 +60,8 @@ export function forcedCut(beginning: Parsed, parseAll: () => Parsed, start: numb
   const fence = openFence(beginning)
   if (fence) return endOfFence(fence, parseAll())
   const line = lines.findLast(offset => offset > start)
-  const endsInHalfACharacter = /[\uD800-\uDBFF]$/.test(text)
   const head = blocks.at(-1)?.type === 'table_close' ? text.slice(0, lines[2]) : ''
-  return { offset: line ?? text.length - (endsInHalfACharacter ? 1 : 0), head }
+  return { offset: line ?? withoutHalf(text).length, head }
 }
 
 function isDivider({ level, nesting, type }: Token): boolean {

@@ -1,6 +1,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { APICallError, streamText } from 'ai'
 import { type Clock, pause } from '../clock.ts'
+import { withoutHalf } from '../limits/code-points.ts'
 import { traceHeaders } from '../tracing/trace-context.ts'
 import { AnswerError, type AnswerFailure, type ChatModel, type Question } from './chat-model.ts'
 import { answerError, isToBeIgnored, notUnderstood, retryAfterMs, type Service } from './failures.ts'
@@ -79,7 +80,7 @@ async function* answer(source: ModelSource, question: Question, clock: Clock): A
     for await (const text of callWithRetries(source, question, meter, stop, clock)) {
       watch.rest()
       const room = ANSWER_MAX_CHARACTERS - length
-      const piece = text.length > room ? truncated(text, room) : text
+      const piece = text.length > room ? withoutHalf(text.slice(0, room)) : text
       length += piece.length
       isBlank &&= piece.trim() === ''
       if (piece !== '') yield piece
@@ -211,11 +212,6 @@ function watchdog(clock: Clock) {
     /** Ends the time limit. */
     rest: () => cancel(),
   }
-}
-
-/** Cuts text to a length in UTF-16 code units, without half a character at the end. */
-function truncated(text: string, length: number): string {
-  return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '')
 }
 
 function empty(title: string): AnswerError {

@@ -1,10 +1,11 @@
 /** @jsxImportSource hono/jsx */
+import { withoutHalf } from '../../limits/code-points.ts'
 import { type Form, readForm } from '../../pages/form.ts'
 import { showsPages } from '../../server/accept.ts'
 import type { App, RequestScope } from '../../server/requests.ts'
 import { type PageParts, seeOther } from './answer.ts'
 import { type Framed, usersNeedAdmin } from './frame.tsx'
-import { beginningOf, itemRoute, LISTS, type ListName, type ManagedLists } from './managed.ts'
+import { itemRoute, LISTS, type ListName, type ManagedLists } from './managed.ts'
 import type { OwnOperations, Refusal } from './own-operations.ts'
 
 /** Limit on the items of one request. */
@@ -62,7 +63,10 @@ async function namesOf(lists: ManagedLists, list: ListName, items: readonly Doom
   const ids = items.filter(item => item.list === list).map(({ id }) => Number(id))
   if (list === 'reviews') {
     const found = await lists.reviews.some(ids)
-    return ids.map(id => `★ ${found.get(id)?.rating ?? '?'}: ${beginningOf(found.get(id)?.comment ?? '', 120)}`)
+    return ids.map(id => {
+      const { rating = '?', comment = '' } = found.get(id) ?? {}
+      return `★ ${rating}: ${withoutHalf(comment.slice(0, 120))}`
+    })
   }
   const found = await lists[list].some(ids)
   return ids.map(id => found.get(id)?.name ?? `${list} ${id}`)

@@ -31,11 +31,6 @@ export type CategoryItem = z.output<typeof CategoryItem>
 export type UserItem = z.output<typeof UserItem>
 export type ReviewItem = z.output<typeof EmbeddedReview>
 
-/** The beginning of a text, without half of a character that takes two places. */
-export function beginningOf(text: string, length: number): string {
-  return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '')
-}
-
 export type ManagedLists = ReturnType<typeof listsOf>
 
 /** The lists of the pages, and their resources one by one. */

@@ -1,11 +1,12 @@
 /** @jsxImportSource hono/jsx */
+import { withoutHalf } from '../../limits/code-points.ts'
 import type { App } from '../../server/requests.ts'
 import { type PageParts, pathId, searchParamsOf } from './answer.ts'
 import { DeleteButton, itemText } from './deletions.tsx'
 import type { Framed } from './frame.tsx'
 import { listPage } from './list-pages.tsx'
 import type { ListedItem } from './lists.ts'
-import { beginningOf, COMMENT_SHOWN_CHARACTERS, LISTS, type ManagedLists, type ReviewItem } from './managed.ts'
+import { COMMENT_SHOWN_CHARACTERS, LISTS, type ManagedLists, type ReviewItem } from './managed.ts'
 import { countText, ItemTable, Row, Star } from './tables.tsx'
 
 const STARS = [1, 2, 3, 4, 5]
@@ -74,7 +75,7 @@ async function namesAround(
 function reviewRow({ value, tag }: ListedItem<ReviewItem>, { author, product }: Names, isOfAll: boolean) {
   const { id } = value
   const isCut = value.comment.length > COMMENT_SHOWN_CHARACTERS
-  const comment = isCut ? `${beginningOf(value.comment, COMMENT_SHOWN_CHARACTERS)}…` : value.comment
+  const comment = isCut ? `${withoutHalf(value.comment.slice(0, COMMENT_SHOWN_CHARACTERS))}…` : value.comment
   return (
     <Row list="reviews" id={id} tag={tag} name={`the review by ${author}`}>
       <th scope="row" class="review">

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
 import { pause, systemClock } from '../../clock.ts'
-import { countCodePoints } from '../../limits/code-points.ts'
+import { countCodePoints, withoutHalf } from '../../limits/code-points.ts'
 import { AnswerError, type ChatModel, type Usage } from '../../models/chat-model.ts'
 import { errorMessage } from '../../program/error-message.ts'
 import type { TraceContext } from '../../tracing/trace-context.ts'
@@ -170,7 +170,7 @@ export class RunningAnswer {
   #nextPiece(): Piece {
     if (this.#unconfirmed) return this.#unconfirmed
     const { length, codePoints: position } = this.#stored
-    const text = this.rendered.text.slice(length).replace(/[\uD800-\uDBFF]$/, '')
+    const text = withoutHalf(this.rendered.text.slice(length))
     return { text: text.toWellFormed(), position }
   }
 

@@ -30,7 +30,7 @@ export function clientAddressBehind(trustedProxies: number): ClientAddress {
   }
 }
 
-/** The key for limits per client: the IPv4 address, or the /64 network of an IPv6 address. */
+/** The key for limits per address: the IPv4 address, or the /64 network of an IPv6 address. */
 export function addressKey(address: string): string {
   return address.includes(':') ? networkOf(address) : address
 }

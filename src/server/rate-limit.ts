@@ -33,6 +33,11 @@ export function isHealthRoute(route: string): boolean {
   return HEALTH_ROUTES.has(route)
 }
 
+/** The key for limits per client. */
+export function clientKey({ key, clientAddress }: Pick<Counted, 'key' | 'clientAddress'>): string {
+  return key === null ? addressKey(clientAddress) : `key ${key.name}`
+}
+
 /** Limits the requests of each client, as a `Rate`. */
 export class RateLimiter {
   readonly #limit: RateLimit
@@ -57,9 +62,8 @@ export class RateLimiter {
 
   /** Counts the request. Returns a 429 if it may not pass. */
   take(counted: Counted): Response | null {
-    const { key, arrivedAt } = counted
-    const client = key === null ? addressKey(counted.clientAddress) : `key ${key.name}`
-    const allowance = this.#rate.use(client, arrivedAt)
+    const client = clientKey(counted)
+    const allowance = this.#rate.use(client, counted.arrivedAt)
     counted.allowance = allowance
     return allowance.left < 0 ? this.#refusal(client, allowance) : null
   }

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { addressKey } from '../../server/client-address.ts'
+import { clientKey } from '../../server/rate-limit.ts'
 import type { RequestBodies, RequestBody } from '../../server/request-bodies.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import { IDEMPOTENCY_KEY } from '../http/idempotency/header.ts'
@@ -33,11 +33,8 @@ export interface Means {
 
 /** A `POST` of NDJSON to a collection: it creates a resource of each line, all or none. */
 export function creationOf(resource: BulkResource, means: Means): LinesContract {
-  const handle = (scope: RequestScope) => {
-    const { key, request, clientAddress } = scope
-    const client = key === null ? addressKey(clientAddress) : `key ${key.name}`
-    return means.bodies.answering(request, body => createAll(body, resource, means, scope), client)
-  }
+  const handle = (scope: RequestScope) =>
+    means.bodies.answering(scope.request, body => createAll(body, resource, means, scope), clientKey(scope))
   return { line: resource.line, response: Creation, handle }
 }
 

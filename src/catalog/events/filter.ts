@@ -4,9 +4,9 @@ const SINGULAR: readonly Resource[] = ['product', 'category', 'review', 'user']
 
 /** The types of all events, in the order of the documentation. */
 export const TYPES: readonly string[] = [
-  ...SINGULAR.slice(0, 3).flatMap(resource => ['created', 'updated', 'deleted'].map(verb => `${resource}.${verb}`)),
-  ...['user.created', 'user.updated', 'user.deleted', 'reviews.deleted'],
-  ...['products.imported', 'categories.imported', 'users.imported', 'reviews.imported', 'ready', 'reset'],
+  ...SINGULAR.flatMap(resource => ['created', 'updated', 'deleted'].map(verb => `${resource}.${verb}`)),
+  ...['reviews.deleted', 'products.imported', 'categories.imported', 'users.imported', 'reviews.imported'],
+  ...['ready', 'reset'],
 ]
 
 /** The words of the parameter `types`. */

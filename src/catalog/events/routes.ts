@@ -44,8 +44,7 @@ const EventData = z.looseObject({
   reason: z.enum(['expired', 'unknown']).optional(),
 })
 
-/** A CloudEvent. */
-const FeedEvent = z
+const CloudEvent = z
   .object({
     specversion: z.literal('1.0'),
     id: z.string().max(40),
@@ -90,7 +89,7 @@ export function addEvents(catalog: Catalog, feed: Feed): void {
       path: z.object({}),
       query: eventsQuery,
       body: z.undefined(),
-      response: z.array(FeedEvent),
+      response: z.array(CloudEvent),
       absent: [],
       isFurther: true,
       streams: ABOUT,

@@ -1,18 +1,16 @@
-import { styleText } from 'node:util'
 import { openHighlighter } from '../../highlighting/highlighter.ts'
 import { type StyleRule, themeOf } from '../../highlighting/theme.ts'
-
-type Color = Parameters<typeof styleText>[0]
+import { type Styling, styled } from './style.ts'
 
 /** The terminal color for each kind of token. */
-const RULES: readonly StyleRule<Color>[] = [
-  { style: 'gray', scope: ['comment', 'punctuation.definition.comment'] },
-  { style: 'green', scope: ['string', 'punctuation.definition.string', 'markup.inserted'] },
-  { style: 'yellow', scope: ['constant', 'support.constant', 'variable.language'] },
-  { style: 'magenta', scope: ['keyword', 'storage', 'markup.deleted'] },
-  { style: 'blue', scope: ['entity.name.function', 'support.function', 'entity.name.command'] },
+const RULES: readonly StyleRule<Styling>[] = [
+  { style: styled('gray'), scope: ['comment', 'punctuation.definition.comment'] },
+  { style: styled('green'), scope: ['string', 'punctuation.definition.string', 'markup.inserted'] },
+  { style: styled('yellow'), scope: ['constant', 'support.constant', 'variable.language'] },
+  { style: styled('magenta'), scope: ['keyword', 'storage', 'markup.deleted'] },
+  { style: styled('blue'), scope: ['entity.name.function', 'support.function', 'entity.name.command'] },
   {
-    style: 'cyan',
+    style: styled('cyan'),
     scope: ['entity.name.type', 'entity.name.class', 'support.type', 'support.class', 'entity.name.tag'],
   },
 ]
@@ -33,11 +31,7 @@ export async function openCodeHighlighting(): Promise<CodeHighlighting> {
     return line => {
       const tokenized = tokenizer.line(line, state)
       state = tokenized.state
-      return tokenized.runs.map(colored).join('')
+      return tokenized.runs.map(({ text, style }) => (style ? style(text) : text)).join('')
     }
   }
-}
-
-function colored({ text, style }: { text: string; style: Color | null }): string {
-  return style === null ? text : styleText(style, text, { validateStream: false })
 }

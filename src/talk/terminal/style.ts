@@ -2,7 +2,10 @@ import { styleText } from 'node:util'
 
 type Format = Parameters<typeof styleText>[0]
 
-function styled(format: Format): (text: string) => string {
+/** Styles text. */
+export type Styling = (text: string) => string
+
+export function styled(format: Format): Styling {
   // The caller has already decided whether to use colors. By default Node would decide by the stream.
   return text => (text === '' ? '' : styleText(format, text, { validateStream: false }))
 }

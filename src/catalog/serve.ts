@@ -72,11 +72,12 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
     hasAdminPage: settings.hasAdminPage,
     trustedProxies: settings.server.trustedProxies,
   })
-  using _ = logCache(repositories.cacheFigures)
-  await using __ = expireKeys(repositories.keys)
-  await using ___ = feed.removeOld(settings.eventsKept)
-  await using ____ = repositories.searchIndex.inBackground()
-  await using _____ = database.engine === 'postgres' ? showUnfinished(database) : null
+  await using background = new AsyncDisposableStack()
+  background.use(logCache(repositories.cacheFigures))
+  background.use(expireKeys(repositories.keys))
+  background.use(feed.removeOld(settings.eventsKept))
+  background.use(repositories.searchIndex.inBackground())
+  if (database.engine === 'postgres') background.use(showUnfinished(database))
   const admin = await openAdmin(settings.admin, serving)
   await using server = listen({
     app: catalog,

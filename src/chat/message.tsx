@@ -51,10 +51,10 @@ export function AnswerMessage({ rendering }: { rendering: Rendering | null }) {
   )
 }
 
-/** The answer in the page; with `isUpdate`, as the stream sends it to replace the one in the page. */
-export function Answer({ rendering, isUpdate = false }: { rendering: Rendering | null; isUpdate?: boolean }) {
+/** The answer in the page; with `swap`, as the stream sends it to replace the one in the page. */
+export function Answer({ rendering, swap = false }: { rendering: Rendering | null; swap?: boolean }) {
   return (
-    <div id={RESPONSE_ID} {...(isUpdate && { 'hx-swap-oob': 'true' })}>
+    <div id={RESPONSE_ID} {...(swap && { 'hx-swap-oob': 'true' })}>
       {rendering && raw(rendering.html)}
       {rendering?.ending && <EndingNote ending={rendering.ending} />}
     </div>
@@ -62,8 +62,8 @@ export function Answer({ rendering, isUpdate = false }: { rendering: Rendering |
 }
 
 /** Replaces the listener when the answer has ended. */
-export function ClosedListener({ isUpdate = false }: { isUpdate?: boolean }) {
-  return <div id={LISTENER_ID} {...(isUpdate && { 'hx-swap-oob': 'true' })}></div>
+export function ClosedListener({ swap = false }: { swap?: boolean }) {
+  return <div id={LISTENER_ID} {...(swap && { 'hx-swap-oob': 'true' })}></div>
 }
 
 function EndingNote({ ending }: { ending: Ending }) {

@@ -3,7 +3,7 @@ import type { ServerSentEvent } from '../server/event-stream.ts'
 import type { RenderedAnswer, Rendering } from './answers/rendered-answer.ts'
 import { Answer, ClosedListener } from './message.tsx'
 
-const TERMINATE: ServerSentEvent = { name: 'Terminate', chunk: String(<ClosedListener isUpdate />) }
+const TERMINATE: ServerSentEvent = { name: 'Terminate', chunk: String(<ClosedListener swap />) }
 
 /** The event of each rendering, shared by all listeners. */
 const events = new WeakMap<Rendering, ServerSentEvent>()
@@ -16,6 +16,6 @@ export async function* answerEvents(answer: RenderedAnswer, signal: AbortSignal)
 }
 
 function responseEvent(rendering: Rendering): ServerSentEvent {
-  const event = () => ({ name: 'Response', chunk: String(<Answer rendering={rendering} isUpdate />) })
+  const event = () => ({ name: 'Response', chunk: String(<Answer rendering={rendering} swap />) })
   return events.getOrInsertComputed(rendering, event)
 }

@@ -69,10 +69,10 @@ export function logFailure(error: unknown, requestId: string): void {
   })
 }
 
-/** An error response in FastAPI's shape: `{"detail": "…"}`. */
+/** An error response in FastAPI's shape: `{"detail": "…"}`, or with several errors as its detail. */
 export function detailResponse(
   status: number,
-  detail: string,
+  detail: string | readonly object[],
   headers: Readonly<Record<string, string>> = {},
 ): Response {
   return new Response(JSON.stringify({ detail }), {

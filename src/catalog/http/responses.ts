@@ -91,7 +91,7 @@ async function* alone(json: string): AsyncGenerator<string> {
 }
 
 export function invalid(detail: readonly ValidationError[]): Response {
-  return new Response(JSON.stringify({ detail }), { status: 422, headers: { 'Content-Type': 'application/json' } })
+  return detailResponse(422, detail)
 }
 
 export function notFound(name: ResourceName): Response {

@@ -15,31 +15,25 @@ const person = {
   password: text(),
 }
 
-const flag = integer()
-const off = flag.default(0)
-
-export const FLAGS = {
-  is_active: flag.default(1),
-  is_admin: off,
-  is_banned: off,
-  is_blocked: off,
-  is_deleted: off,
-  is_suspended: off,
-  is_verified: off,
+/** The same for each flag of a user. */
+export function ofEachFlag<const Value>(value: Value) {
+  return {
+    is_active: value,
+    is_admin: value,
+    is_banned: value,
+    is_blocked: value,
+    is_deleted: value,
+    is_suspended: value,
+    is_verified: value,
+  }
 }
+
+const flag = integer()
+
+export const FLAGS = { ...ofEachFlag(flag.default(0)), is_active: flag.default(1) }
 
 /** Without defaults, so that an update without a flag keeps it: forgetting one must not lift a ban. */
-const kept = flag.optional()
-
-const keptFlags = {
-  is_active: kept,
-  is_admin: kept,
-  is_banned: kept,
-  is_blocked: kept,
-  is_deleted: kept,
-  is_suspended: kept,
-  is_verified: kept,
-}
+const keptFlags = ofEachFlag(flag.optional())
 
 export const UserCreate = z
   .object({

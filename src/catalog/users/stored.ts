@@ -1,6 +1,6 @@
 import { REVIEW_COLUMNS } from '../storage/nested-columns.ts'
 import { type IndexedResource, idFilter, nameIndex } from '../storage/resource.ts'
-import { PASSWORD_MASK, type UserCreate } from './schema.ts'
+import { ofEachFlag, PASSWORD_MASK, type UserCreate } from './schema.ts'
 
 /** With the hash of the password instead of the password. */
 export type UserRow = Readonly<Omit<UserCreate, 'password'> & { password_hash: string }>
@@ -15,13 +15,7 @@ export const USERS: IndexedResource<UserRow> = {
     email: 'text',
     avatar: 'long text',
     password_hash: 'text',
-    is_active: 'integer',
-    is_admin: 'integer',
-    is_banned: 'integer',
-    is_blocked: 'integer',
-    is_deleted: 'integer',
-    is_suspended: 'integer',
-    is_verified: 'integer',
+    ...ofEachFlag('integer'),
   },
   members: ['name', 'email', 'avatar', { name: 'password', text: PASSWORD_MASK }, ...FLAGS],
   furtherMembers: [],

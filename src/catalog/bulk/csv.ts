@@ -56,7 +56,7 @@ class CsvReader {
   #columns = 0
   /** The places of the fields. Those of unknown columns are left out: each line would be looked through for each of them. */
   #places: ReadonlyMap<string, number> | null = null
-  #lines: Line[] = []
+  readonly #lines: Line[] = []
   /** Line breaks within quotes. The parser counts a CRLF there as two lines. */
   #breaks = 0
   /** How many lines had ended at the end of the last part, and the bytes since then. */
@@ -95,23 +95,17 @@ class CsvReader {
       await this.#parsed(told => this.#parser.write(part, told))
       this.#boundLine(part.length)
     }
-    return this.#taken()
+    return this.#lines.splice(0)
   }
 
   async end(): Promise<readonly Line[]> {
     await this.#parsed(told => this.#parser.end(told))
-    return this.#taken()
+    return this.#lines.splice(0)
   }
 
   async #parsed(parse: (told: (error?: Error | null) => void) => void): Promise<void> {
     const error = await new Promise<Error | null | undefined>(parse)
     if (error) throw error instanceof CsvError ? this.#refusal(error.code) : error
-  }
-
-  #taken(): readonly Line[] {
-    const lines = this.#lines
-    this.#lines = []
-    return lines
   }
 
   /** The parser's own limit does not count delimiters, and each of them makes a field, which takes far more memory. */

@@ -116,8 +116,8 @@ export function queryReader<Schema extends z.ZodObject>(schema: Schema, rule: Qu
     return { errors: inOrder([...errorsOf(alone), ...further], names) }
   }, REMEMBERED)
   return (url: string) => {
-    const start = url.indexOf('?')
-    return start === -1 ? none : read(url.slice(start + 1))
+    const query = queryOf(url)
+    return query === '' ? none : read(query)
   }
 }
 

@@ -9,8 +9,7 @@ import { serveInWorkers } from '../server/workers.ts'
 import { TRACING_NOTE, tracingSettings } from '../tracing/settings.ts'
 import { exportCommand, importCommand } from './bulk/commands.ts'
 import { categories, products, reviews, users } from './bulk/seed/settings.ts'
-import { adminPage } from './pages/settings.ts'
-import { cacheBytes, corsOrigins, eventsKept, idempotencyBytes, publicReads, servePort } from './settings.ts'
+import { adminPage, cacheBytes, corsOrigins, eventsKept, idempotencyBytes, publicReads, servePort } from './settings.ts'
 
 const serve: Command = {
   name: 'serve',

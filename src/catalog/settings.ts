@@ -37,6 +37,12 @@ export const publicReads: Setting<boolean> = onOff(
   'with --auth keys: anyone may read categories, products and reviews without a key',
 )
 
+export const adminPage: Setting<boolean> = onOff(
+  'ADMIN_PAGE',
+  'on',
+  'the admin page at /admin/: with --auth keys for holders of a key, otherwise for this machine alone',
+)
+
 /** `null` if anyone may do anything. Throws a `SettingError`. */
 export function readAccess(line: CommandLine): { readonly publicReads: boolean } | null {
   const areReadsPublic = line.value(publicReads)

@@ -110,7 +110,7 @@ test('a server starts without the modules of the runtime that take long to load'
 
 test('a service whose pages nobody opens has loaded nothing of them but their routes', () => {
   const loaded = [...loadedBy('catalog/serve.ts').files].filter(file => /^(catalog\/pages|pages|login)\//.test(file))
-  expect(loaded.toSorted()).toEqual(['catalog/pages/routes.ts', 'catalog/pages/settings.ts'])
+  expect(loaded.toSorted()).toEqual(['catalog/pages/routes.ts'])
 })
 
 function packagesLoadedBy(start: string): string[] {

@@ -1,23 +1,26 @@
 import { counter, type Family, gauge, histogram } from '../metrics/family.ts'
 import type { Streaming } from '../server/streaming.ts'
 import type { Budgets } from './http/budgets.ts'
+import type { Repositories } from './repositories.ts'
 import type { CacheFigures } from './storage/cache/cached.ts'
 import type { IndexFigures } from './storage/index/catching-up.ts'
-import type { HashingFigures } from './users/password.ts'
+import type { HashingFigures, PasswordHashing } from './users/password.ts'
+
+interface Measured {
+  readonly repositories: Repositories
+  readonly hashing: PasswordHashing
+  readonly budgets: Budgets
+  readonly streaming: Streaming
+}
 
 /** Metrics that only the catalog has. */
-export function catalogFamilies(
-  cache: CacheFigures | null,
-  hashing: HashingFigures,
-  budgets: Budgets,
-  streaming: Streaming,
-  searchIndex: IndexFigures,
-): Family[] {
+export function catalogFamilies({ repositories, hashing, budgets, streaming }: Measured): Family[] {
+  const cache = repositories.cacheFigures()
   return [
     ...(cache ? cacheFamilies(cache) : []),
-    ...hashingFamilies(hashing),
+    ...hashingFamilies(hashing.figures),
     ...budgetFamilies(budgets, streaming),
-    ...indexFamilies(searchIndex),
+    ...indexFamilies(repositories.searchIndex.figures),
   ]
 }
 

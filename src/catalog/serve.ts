@@ -88,13 +88,7 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
     probe: repositories.probe,
     families: () => [
       ...databaseFamilies(database),
-      ...catalogFamilies(
-        repositories.cacheFigures(),
-        hashing.figures,
-        budgets,
-        server.streaming,
-        repositories.searchIndex.figures,
-      ),
+      ...catalogFamilies({ repositories, hashing, budgets, streaming: server.streaming }),
     ],
   })
   const what = `stockroom serves the store catalog at ${server.address}, its documentation at /docs`

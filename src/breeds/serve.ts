@@ -4,10 +4,8 @@ import type { CommandLine } from '../program/config.ts'
 import { startLog } from '../program/log.ts'
 import { print } from '../program/output.ts'
 import { listen } from '../server/listen.ts'
-import { loggedRequests } from '../server/logged-requests.ts'
-import { accessLog, logLevel, readServerSettings } from '../server/settings.ts'
+import { readServerSettings } from '../server/settings.ts'
 import { stopSignal } from '../server/stop.ts'
-import { tracedRequests } from '../server/traced-requests.ts'
 import { ALONE } from '../server/worker.ts'
 import { openTracing } from '../tracing/open.ts'
 import { readTracingSettings } from '../tracing/settings.ts'
@@ -17,23 +15,17 @@ import { breedsPort, breedsUrl } from './settings.ts'
 export async function serveBreeds(line: CommandLine): Promise<void> {
   // Read every setting first: a wrong one stops the program before it has touched anything.
   const settings = {
-    level: line.value(logLevel),
-    accessLog: line.value(accessLog),
     listUrl: line.value(breedsUrl),
     server: readServerSettings(line, breedsPort),
     admin: readAdminSettings(line),
     tracing: readTracingSettings(line),
   }
-  const log = startLog(settings.level)
+  const log = startLog(settings.server.logLevel)
   const stopped = stopSignal()
   await using tracing = await openTracing(settings.tracing)
   const app = createBreeds({ listUrl: settings.listUrl })
   const admin = await openAdmin(settings.admin, ALONE)
-  await using server = listen({
-    app,
-    ...settings.server,
-    observers: [...loggedRequests(log, settings.accessLog), ...admin.observers, ...tracedRequests(tracing)],
-  })
+  await using server = listen({ app, ...settings.server, log, tracing, observers: admin.observers })
   await using shown = admin.show({ server })
   print(`stockroom serves the breeds page at ${server.address}\n`)
   shown.announce()

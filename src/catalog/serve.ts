@@ -10,10 +10,8 @@ import { commandOn } from '../database/settings.ts'
 import type { CommandLine } from '../program/config.ts'
 import { startLog } from '../program/log.ts'
 import { listen } from '../server/listen.ts'
-import { loggedRequests } from '../server/logged-requests.ts'
-import { accessLog, logLevel, readServerSettings } from '../server/settings.ts'
+import { readServerSettings } from '../server/settings.ts'
 import { stopSignal } from '../server/stop.ts'
-import { tracedRequests } from '../server/traced-requests.ts'
 import type { ServingProcess } from '../server/worker.ts'
 import { openTracing } from '../tracing/open.ts'
 import { readTracingSettings } from '../tracing/settings.ts'
@@ -36,8 +34,6 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   const ofDatabase = readDatabaseSettings(line)
   const ofServer = readServerSettings(line, servePort)
   const settings = {
-    level: line.value(logLevel),
-    accessLog: line.value(accessLog),
     database: { ...ofDatabase, connections: share(ofDatabase.connections) },
     access: readAccess(line),
     corsOrigins: line.value(corsOrigins),
@@ -51,7 +47,7 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
     admin: readAdminSettings(line),
     tracing: readTracingSettings(line),
   }
-  const log = startLog(settings.level, worker)
+  const log = startLog(settings.server.logLevel, worker)
   const stopped = stopSignal({ isWorker: worker !== null })
   const migrations = settings.access ? [catalogMigrations, accessMigrations] : [catalogMigrations]
   await using tracing = await openTracing(settings.tracing)
@@ -78,11 +74,7 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   background.use(repositories.searchIndex.inBackground())
   if (database.engine === 'postgres') background.use(showUnfinished(database))
   const admin = await openAdmin(settings.admin, serving)
-  await using server = listen({
-    app: catalog,
-    ...settings.server,
-    observers: [...loggedRequests(log, settings.accessLog), ...admin.observers, ...tracedRequests(tracing)],
-  })
+  await using server = listen({ app: catalog, ...settings.server, log, tracing, observers: admin.observers })
   await using shown = admin.show({
     server,
     probe: repositories.probe,

@@ -17,10 +17,8 @@ import type { CommandLine } from '../program/config.ts'
 import { startLog } from '../program/log.ts'
 import { print } from '../program/output.ts'
 import { listen } from '../server/listen.ts'
-import { loggedRequests } from '../server/logged-requests.ts'
-import { accessLog, logLevel, readServerSettings } from '../server/settings.ts'
+import { readServerSettings } from '../server/settings.ts'
 import { stopSignal } from '../server/stop.ts'
-import { tracedRequests } from '../server/traced-requests.ts'
 import { ALONE } from '../server/worker.ts'
 import { openTracing } from '../tracing/open.ts'
 import { readTracingSettings } from '../tracing/settings.ts'
@@ -45,8 +43,6 @@ const OPEN = '; anyone who can reach it may use it (no CHAT_PASSWORD, AUTH=off)'
 export async function serveChat(line: CommandLine): Promise<void> {
   // Read every setting first: a wrong one stops the program before it has touched anything.
   const settings = {
-    level: line.value(logLevel),
-    accessLog: line.value(accessLog),
     database: readDatabaseSettings(line),
     server: readServerSettings(line, chatPort),
     bounds: readBounds(line),
@@ -58,7 +54,7 @@ export async function serveChat(line: CommandLine): Promise<void> {
   const { bounds, password, asksForKeys } = settings
   const asksForUsage = bounds.daily.tokensMax !== UNBOUNDED
   const chosen = await openChatModel(line.value(chatModel), line.value(chatBaseUrl), { asksForUsage })
-  const log = startLog(settings.level)
+  const log = startLog(settings.server.logLevel)
   const stopped = stopSignal()
   await using tracing = await openTracing(settings.tracing)
   const model = new ObservedModel(chosen, tracing)
@@ -75,18 +71,16 @@ export async function serveChat(line: CommandLine): Promise<void> {
   const { secret } = repositories
   const isOpen = password === null && keys === null
   const login = isOpen ? null : new Login({ password, keys, secret, cookieName: COOKIE_NAME, trustedProxies })
+  const identify = keys && login && identifying(login, PROTECTED_PAGES)
   const probe = () => database.probe()
   const app = createChat({ prompts, answers, spending, login, probe })
   const admin = await openAdmin(settings.admin, ALONE)
   await using server = listen({
-    app: {
-      fetch: app.fetch,
-      routes: app.routes,
-      loggedPath,
-      ...(keys && login && { identify: identifying(login, PROTECTED_PAGES) }),
-    },
+    app: { fetch: app.fetch, routes: app.routes, loggedPath, ...(identify && { identify }) },
     ...settings.server,
-    observers: [...loggedRequests(log, settings.accessLog), ...admin.observers, ...tracedRequests(tracing)],
+    log,
+    tracing,
+    observers: admin.observers,
   })
   await using shown = admin.show({
     server,

@@ -1,9 +1,13 @@
+import type { Log } from '../program/log.ts'
+import type { Tracing } from '../tracing/open.ts'
 import { BoundedServer } from './bounded-server.ts'
+import { loggedRequests } from './logged-requests.ts'
 import { bind, OPERATOR_PORT_FLAG, reachableAddress } from './port.ts'
 import { routeTable } from './request-target.ts'
-import { type RequestSettings, requestHandlers, type ServedApp } from './requests.ts'
+import { type Observer, type RequestSettings, requestHandlers, type ServedApp } from './requests.ts'
 import type { ServerSettings } from './settings.ts'
 import { Streaming } from './streaming.ts'
+import { tracedRequests } from './traced-requests.ts'
 
 /** Timeout of idle connections. */
 const IDLE_SECONDS = 30
@@ -18,8 +22,13 @@ export interface OperatorOptions {
   readonly allowedHosts: readonly string[]
 }
 
-interface ListenOptions extends ServerSettings, Pick<RequestSettings, 'observers'> {
+interface ListenOptions extends ServerSettings {
   readonly app: ServedApp
+  /** Gets a line for each request, unless `accessLog` is off. */
+  readonly log?: Log
+  readonly tracing?: Tracing
+  /** Are told of every request, too. */
+  readonly observers?: readonly Observer[]
   /** Whether other processes listen on the same port, with the same option (SO_REUSEPORT). */
   readonly sharesPort?: boolean
 }
@@ -32,10 +41,16 @@ export interface Listening extends BoundedServer {
 }
 
 /** Starts listening. Disposing drains: it refuses new connections and lets requests in progress finish within the grace. */
-export function listen({ connectionsMax, sharesPort = false, ...options }: ListenOptions): Listening {
+export function listen(options: ListenOptions): Listening {
+  const { log, tracing, sharesPort = false, connectionsMax } = options
+  const observers = [
+    ...(log && options.accessLog ? loggedRequests(log) : []),
+    ...(options.observers ?? []),
+    ...(tracing ? tracedRequests(tracing) : []),
+  ]
   const streaming = new Streaming(options.streamsPerAddress)
   const bounded = {
-    ...serving(options, streaming),
+    ...serving({ ...options, observers }, streaming),
     reusePort: sharesPort,
     // Handlers limit the bodies that they read, and answer 413. The runtime does not buffer unread bodies.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,

@@ -4,9 +4,8 @@ import type { Exchange, Observer } from './requests.ts'
 
 const logger = getLogger(['stockroom', 'request'])
 
-/** Logs one line for each request, unless it is off. */
-export function loggedRequests({ worker, addInfo }: Log, isOn: boolean): readonly Observer[] {
-  if (!isOn) return []
+/** Logs one line for each request. */
+export function loggedRequests({ worker, addInfo }: Log): readonly Observer[] {
   const logRequest = (exchange: Exchange) => logger.info('{method} {path} {status}', described(exchange))
   const end = addInfo === null ? logRequest : requestLines(worker, addInfo)
   // Read the address now: it is unknown once the client has disconnected.

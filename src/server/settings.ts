@@ -65,7 +65,7 @@ export const workerTimeout: Setting<number> = count(
   'seconds after which a worker that does not answer is replaced',
 )
 
-export const accessLog = onOff('ACCESS_LOG', 'on', 'log one line per request to standard error')
+const accessLog = onOff('ACCESS_LOG', 'on', 'log one line per request to standard error')
 
 export const logLevel: Setting<(typeof LOG_LEVELS)[number]> = {
   variable: 'LOG_LEVEL',
@@ -145,6 +145,8 @@ export function readServerSettings(line: CommandLine, port: Setting<number>) {
     connectionsMax: line.value(connectionsMax),
     streamsPerAddress: line.value(streamsPerAddress),
     rateLimit: line.value(rateLimit),
+    accessLog: line.value(accessLog),
+    logLevel: line.value(logLevel),
   }
 }
 

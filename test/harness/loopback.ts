@@ -12,6 +12,8 @@ export const LOOPBACK: ServerSettings = {
   connectionsMax: 10_000,
   streamsPerAddress: 256,
   rateLimit: null,
+  accessLog: false,
+  logLevel: 'info',
 }
 
 /** A container often has no loopback address of IPv6. */

@@ -1,4 +1,4 @@
-/** Splits UTF-8 chunks, which may end anywhere, into lines without their line feeds. What follows the last one is left out. */
+/** Splits UTF-8 chunks, which may end anywhere, into lines without their line feeds. Text after the last one is left out. */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[]> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   // Joined only when the line is complete, because a long one arrives in many chunks.

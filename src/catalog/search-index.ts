@@ -13,7 +13,7 @@ const INDEXES = [CATEGORIES, PRODUCTS, USERS].map(({ index }) => index)
 
 const PART = 'search index'
 
-/** What keeps the index of search, filters and orders up to date. */
+/** Keeps the index of search, filters and orders up to date. */
 export function searchIndexOf(database: StoreDatabase): CatchingUp {
   const slices =
     database.engine === 'sqlite'

@@ -80,11 +80,11 @@ export function people(): string[] {
   return random.shuffled(names).slice(0, PEOPLE_COUNT)
 }
 
-/** What somebody might say about a product of this kind and quality. */
+/** An opinion that somebody might have about a product of this kind and quality. */
 export function opinion({ kind, quality }: Good, random: Random): Opinion {
   const spread = (random.next() + random.next() + random.next() - 1.5) * 2
   const rating = Math.min(5, Math.max(1, Math.round(quality + spread)))
-  // What is said of all kinds is mixed with what is said of this one.
+  // Remarks about any product are mixed with remarks about this kind.
   const oneOf = (ofKind: readonly string[], ofAll: readonly string[]) =>
     random.of(random.next() < OF_KIND_SHARE ? ofKind : ofAll)
   const praise = oneOf(kind.praise, REMARKS.praise)

@@ -11,7 +11,7 @@ export interface StockedProduct {
   readonly good: Good
 }
 
-/** What the shop has when it opens. */
+/** The contents of the shop when it opens. */
 export interface Opened {
   /** The most reviewed first. */
   readonly products: readonly StockedProduct[]

@@ -76,7 +76,7 @@ function Star() {
   )
 }
 
-/** What the page has asked the service for, as lines of curl. */
+/** The requests of the page to the service, as lines of curl. */
 function Requests() {
   return (
     <section class="requests" aria-labelledby="requests-title">
@@ -329,7 +329,7 @@ interface StructuredDataProperties {
   readonly image: string
 }
 
-/** What search engines read (https://schema.org/Product). They reject a rating of nobody. */
+/** Data for search engines (https://schema.org/Product). They reject a rating of nobody. */
 function StructuredData({ product, url, image }: StructuredDataProperties) {
   const { name, description, price, rating } = product
   const data = {

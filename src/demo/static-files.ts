@@ -8,7 +8,7 @@ import styles from './browser/shop.css' with { type: 'text' }
 import tiles from './browser/tiles.client.js' with { type: 'text' }
 import { CLIENT_SOURCE } from './client-source.js'
 
-/** What browsers load: the pages' modules, and the client that they import. */
+/** The files that browsers load: the pages' modules, and the client that they import. */
 export const FILES = {
   'shop.css': styles,
   'shop/html.js': html,

@@ -22,7 +22,7 @@ const BUSY_SHOWN_FIRST_SHARE = 0.25
 /** The greatest change of a price from the first one, as a share of it. */
 const PRICE_SPREAD = 0.25
 
-/** What others do in the shop: prices change and reviews are written, as any client of the service would do it. */
+/** Other people in the shop: they change prices and write reviews, as any client of the service would. */
 export class Traffic implements AsyncDisposable {
   readonly #shop: Client
   readonly #opened: Opened

@@ -13,7 +13,7 @@ const NO_CREDIT = /insufficient_quota|credit balance is too low/
 const MODEL_UNKNOWN =
   /model_not_found|is not a valid model ID|Invalid model name|Model Not Exist|Model not found|invalid_model/
 
-/** Names for messages about failures. */
+/** A service that runs models: its names, for messages about failures, and what is special about its events. */
 export interface Service {
   /** The subject of the sentence. */
   readonly title: string

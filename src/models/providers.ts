@@ -3,7 +3,7 @@ import { correctedChunks } from './compatible-chunks.ts'
 import type { Service } from './failures.ts'
 import type { ModelProvider } from './settings.ts'
 
-/** A service that runs models. */
+/** A service, and how to reach it. */
 export interface Provider extends Service {
   /** `null` for a server of the operator's own. It may need no credential. */
   readonly defaultAddress: string | null

@@ -48,7 +48,7 @@ export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, B
   readonly restricted?: string
   /** The resources that a 404 can name. */
   readonly absent: readonly ResourceName[]
-  /** What it does, if it streams events: then `response` is the lines of a poll. */
+  /** Its description if it streams events; then `response` is the lines of a poll. */
   readonly streams?: string
   /** Answers a body in NDJSON, if the operation takes one. */
   readonly lines?: LinesContract | undefined

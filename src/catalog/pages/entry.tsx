@@ -17,7 +17,7 @@ const COOKIE_NAME = 'stockroom-admin'
 /** The headers that a proxy adds. */
 const OF_PROXY = /^(x-forwarded-.*|forwarded|x-real-ip|via)$/
 
-/** A page with its filters, or one of its elements. What deletes cannot be opened. */
+/** A page with its filters, or one of its elements. The path of deletions does not count: nobody can open it. */
 const OWN_PAGE = /^\/admin\/(?!deletions)[\w/-]*([?#][!-~]*)?$/
 
 /** The admin page, if its users have to log in. */

@@ -116,7 +116,7 @@ export function update(
   })
 }
 
-/** What a product's page shows besides the form: its category and stars, and beneath it its reviews. */
+/** The parts of a product's page around the form: its category and stars beside it, and its reviews beneath it. */
 async function productParts(
   lists: ManagedLists,
   context: PageContext,

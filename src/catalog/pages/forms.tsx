@@ -272,7 +272,7 @@ function Removal({ kind: { list }, id, tag, name, aside }: FormPage) {
   )
 }
 
-/** What a product's reviews say together. */
+/** A product's stars: their mean, and how many reviews have each number of them. */
 export function RatingHistogram({ rating }: { readonly rating: Pick<Rating, 'average' | 'count' | 'histogram'> }) {
   const most = Math.max(1, ...rating.histogram)
   return (

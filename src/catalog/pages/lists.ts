@@ -27,7 +27,7 @@ export interface ListedItems<Value> {
   readonly next: string | null
   /** At most `COUNT_MAX`. */
   readonly total: number
-  /** What is wrong with the query. */
+  /** The errors in the query. */
   readonly errors: readonly ValidationError[]
 }
 

@@ -11,7 +11,7 @@ import { countText } from './tables.tsx'
 /** A count stops here. */
 const MOST = 1_000_000
 
-/** What somebody sees who opens the service's address. */
+/** The page at the service's address, for people who open it. */
 export async function startPage(
   { catalog, repositories, hasAdminPage, trustedProxies }: PageServices,
   headers: Headers,

@@ -25,7 +25,7 @@ export interface Search {
   readonly isOpen: boolean
 }
 
-/** What the index has of an item. */
+/** The words of an item that the index has. */
 export interface IndexedWords {
   /** Distinct words of name and text together, joined forms of chains included. */
   readonly all: readonly string[]

@@ -13,7 +13,7 @@ const FIELDS_MAX = 20
 
 /** The member that is made of the words of a request. */
 const HIGHLIGHTS = 'highlights'
-/** What it is made from. */
+/** The members that it is made from. */
 const HIGHLIGHTED = ['name', 'description']
 
 /** Items in long texts of which words are looked for take turns of the event loop, one request in each. */

@@ -11,7 +11,7 @@ const CURSOR = /^[\w-]{1,700}$/
 /** PostgreSQL stores a small integer in 16 bits, and fails at a larger one. */
 const SMALL_INTEGER_MAX = 32_767
 
-/** What a cursor belongs to. */
+/** The list that a cursor belongs to. */
 type Listed<Row extends Values> = Pick<ListQuery<Row>, 'where' | 'search' | 'order'>
 
 /**

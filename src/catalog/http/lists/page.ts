@@ -71,7 +71,7 @@ export interface Selection<Row extends Values> {
   readonly cursorAt: (place: Cursor) => string
 }
 
-/** What lists of one kind of resource, or of those that refer to a given row, can be asked for. */
+/** The parameters of the lists of one kind of resource, or of those that refer to a given row. */
 export class ListParameters<Row extends Values> {
   readonly schema: () => z.ZodObject
   readonly #resource: StoredResource<Row>

@@ -5,12 +5,13 @@ import { readForm } from '../../pages/form.ts'
 import type { App } from '../../server/requests.ts'
 import { IDEMPOTENCY_KEY } from '../http/idempotency/header.ts'
 import { type PageContext, type PageParts, pathId, searchParamsOf, seeOther } from './answer.ts'
-import { bodyOf, type FormPage, formPage, RatingHistogram, type Texts, textsOf } from './forms.tsx'
+import { bodyOf, type Texts, textsIn, textsOf } from './form-texts.ts'
+import { type FormPage, formPage } from './forms.tsx'
 import { choicesOf } from './list-pages.tsx'
 import type { ListedItem } from './lists.ts'
 import { itemRoute, KINDS, type ManagedKind, type ManagedLists } from './managed.ts'
 import { type OwnOperations, type Refusal, refusalOf } from './own-operations.ts'
-import { reviewTable, StarChips } from './reviews.tsx'
+import { RatingHistogram, reviewTable, StarChips } from './reviews.tsx'
 
 const TOLD = new Map([
   ['saved', 'Saved.'],
@@ -146,8 +147,4 @@ async function productParts(
       </section>
     ),
   }
-}
-
-function textsIn({ fields }: ManagedKind, text: (name: string) => string): Texts {
-  return Object.fromEntries(fields.map(({ name }) => [name, text(name)]))
 }

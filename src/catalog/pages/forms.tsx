@@ -1,58 +1,13 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
-import type { Rating } from '../storage/rating.ts'
-import { PASSWORD_MASK } from '../users/schema.ts'
 import { DeleteButton, itemText } from './deletions.tsx'
+import { inField, type Texts } from './form-texts.ts'
 import { type Framed, Notice } from './frame.tsx'
 import { type CategoryItem, type Field, LISTS, type ManagedKind } from './managed.ts'
 import type { Refusal } from './own-operations.ts'
-import { countText, price, Stars } from './tables.tsx'
 
 /** A bounded field has at most 50 characters. Browsers count UTF-16 units, of which a character may have two. */
 export const BOUNDED_MAX_UNITS = 100
-
-/** The texts of a form's fields by their names. A flag is `on` or empty. */
-export type Texts = Readonly<Record<string, string>>
-
-/** The body of a request, made of the texts of a form. `seen` are the texts of the resource as it is. */
-export function bodyOf({ fields }: ManagedKind, texts: Texts, seen: Texts | null): Record<string, unknown> {
-  const body: Record<string, unknown> = {}
-  for (const { name, kind } of fields) {
-    const text = texts[name] ?? ''
-    if (kind === 'price') body[name] = numberIn(text)
-    else if (kind === 'password') body[name] = text === '' && seen ? PASSWORD_MASK : text
-    else if (kind === 'flag') {
-      // One that stays as it is keeps its number, whatever that is.
-      if (text !== seen?.[name]) body[name] = text === '' ? 0 : 1
-    } else body[name] = seen && text === inField(seen[name] ?? '', kind) ? seen[name] : text
-  }
-  return body
-}
-
-/** A text as its field sends it if nobody has changed it: one line has no line breaks, and a text area has one kind of them. */
-function inField(text: string, kind: Field['kind']): string {
-  return kind === 'text' ? text.replace(/\r\n?/g, '\n') : text.replace(/[\r\n]/g, '')
-}
-
-/** Some write 1250 like this, others 1.25. */
-const AMBIGUOUS_NUMBER = /^[1-9]\d{0,2},\d{3}$/
-
-/** A number as people write it, with a comma or a point. Other text stays text, and the interface says what is wrong. */
-function numberIn(text: string): number | string {
-  const trimmed = text.trim()
-  if (AMBIGUOUS_NUMBER.test(trimmed)) return text
-  const plain = trimmed.replace(',', '.')
-  return /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : text
-}
-
-export function textsOf({ fields }: ManagedKind, value: Readonly<Record<string, unknown>>): Texts {
-  const textOf = ({ name, kind }: Field): string => {
-    if (kind === 'password') return ''
-    if (kind === 'flag') return value[name] === 0 ? '' : 'on'
-    return kind === 'price' ? price(Number(value[name])) : String(value[name])
-  }
-  return Object.fromEntries(fields.map(field => [field.name, textOf(field)]))
-}
 
 export interface FormPage {
   readonly kind: ManagedKind
@@ -268,38 +223,6 @@ function Removal({ kind: { list }, id, tag, name, aside }: FormPage) {
         Delete this {noun}. <span class="quiet">{LOST_WITH[list]}</span>
       </p>
       <DeleteButton item={item} />
-    </section>
-  )
-}
-
-/** A product's stars: their mean, and how many reviews have each number of them. */
-export function RatingHistogram({ rating }: { readonly rating: Pick<Rating, 'average' | 'count' | 'histogram'> }) {
-  const most = Math.max(1, ...rating.histogram)
-  return (
-    <section id="histogram" class="card histogram" aria-labelledby="stars">
-      <h2 id="stars">Stars</h2>
-      <p class="mean">
-        <Stars rating={rating} />
-      </p>
-      <table>
-        <tbody>
-          {[5, 4, 3, 2, 1].map(stars => (
-            <tr>
-              <th scope="row">
-                {stars} <span aria-hidden="true">★</span>
-                <span class="visually-hidden">{stars === 1 ? 'star' : 'stars'}</span>
-              </th>
-              <td>
-                <svg aria-hidden="true" viewBox="0 0 100 8" preserveAspectRatio="none">
-                  <rect class="track" width="100" height="8" />
-                  <rect width={String(((rating.histogram[stars - 1] ?? 0) / most) * 100)} height="8" />
-                </svg>
-              </td>
-              <td class="number">{countText(rating.histogram[stars - 1] ?? 0)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
     </section>
   )
 }

@@ -1,13 +1,14 @@
 /** @jsxImportSource hono/jsx */
 import { withoutHalf } from '../../limits/code-points.ts'
 import type { App } from '../../server/requests.ts'
+import type { Rating } from '../storage/rating.ts'
 import { type PageParts, pathId, searchParamsOf } from './answer.ts'
 import { DeleteButton, itemText } from './deletions.tsx'
 import type { Framed } from './frame.tsx'
 import { listPage } from './list-pages.tsx'
 import type { ListedItem } from './lists.ts'
 import { COMMENT_SHOWN_CHARACTERS, LISTS, type ManagedLists, type ReviewItem } from './managed.ts'
-import { countText, ItemTable, Row, Star } from './tables.tsx'
+import { countText, ItemTable, Row, Star, Stars } from './tables.tsx'
 
 const STARS = [1, 2, 3, 4, 5]
 
@@ -178,5 +179,37 @@ export function StarChips({ path, query, histogram }: StarChipsProperties) {
         </a>
       ))}
     </nav>
+  )
+}
+
+/** A product's stars: their mean, and how many reviews have each number of them. */
+export function RatingHistogram({ rating }: { readonly rating: Pick<Rating, 'average' | 'count' | 'histogram'> }) {
+  const most = Math.max(1, ...rating.histogram)
+  return (
+    <section id="histogram" class="card histogram" aria-labelledby="stars">
+      <h2 id="stars">Stars</h2>
+      <p class="mean">
+        <Stars rating={rating} />
+      </p>
+      <table>
+        <tbody>
+          {[5, 4, 3, 2, 1].map(stars => (
+            <tr>
+              <th scope="row">
+                {stars} <span aria-hidden="true">★</span>
+                <span class="visually-hidden">{stars === 1 ? 'star' : 'stars'}</span>
+              </th>
+              <td>
+                <svg aria-hidden="true" viewBox="0 0 100 8" preserveAspectRatio="none">
+                  <rect class="track" width="100" height="8" />
+                  <rect width={String(((rating.histogram[stars - 1] ?? 0) / most) * 100)} height="8" />
+                </svg>
+              </td>
+              <td class="number">{countText(rating.histogram[stars - 1] ?? 0)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
   )
 }

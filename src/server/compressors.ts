@@ -17,10 +17,8 @@ export type StreamCoding = Coding | 'identity'
 interface Kind {
   /** Best first. */
   readonly codings: readonly Coding[]
-  /** Those that take so little memory that they are not counted. */
-  readonly uncounted: readonly Coding[]
-  /** The most that any other compressor takes. */
-  readonly bytes: number
+  /** The most memory that a compressor takes; 0 for one that takes so little that it does not count. */
+  readonly bytes: Readonly<Record<Coding, number>>
   /** For all of them together. */
   readonly maxBytes: number
   /** The compression window of zstd and brotli, as a power of two. That of gzip is 32 KiB. */
@@ -34,9 +32,8 @@ interface Kind {
 /** Text that is sent in pieces. No coding takes more time than reading a list. */
 export const OF_TEXTS: Kind = {
   codings: ['zstd', 'br', 'gzip'],
-  uncounted: [],
   // 2 MiB for its window, tables and buffers, and as much for the piece read ahead.
-  bytes: 4_194_304,
+  bytes: { zstd: 4_194_304, br: 4_194_304, gzip: 4_194_304 },
   maxBytes: TEXT_COMPRESSORS_MAX_BYTES,
   // 256 KiB. Of a list of reviews, zstd then leaves 12.5 %; a window of 2 MiB takes 1.6 MiB more memory for each client, and
   // leaves 10.1 %.
@@ -54,8 +51,7 @@ export const OF_TEXTS: Kind = {
  */
 export const OF_EVENTS: Kind = {
   codings: ['br', 'zstd', 'gzip'],
-  uncounted: ['gzip'],
-  bytes: 8_388_608,
+  bytes: { br: 8_388_608, zstd: 8_388_608, gzip: 0 },
   maxBytes: EVENT_COMPRESSORS_MAX_BYTES,
   windowBits: 21,
   isZstdLongDistance: true,
@@ -87,17 +83,16 @@ export class Compressors {
 
   /** The best coding for a stream that the client accepts and that there is memory for. */
   coding(acceptEncoding: string | null): StreamCoding {
-    return contentCoding(acceptEncoding, this.#budget.isSpent ? this.#kind.uncounted : this.#kind.codings)
+    const { codings, bytes } = this.#kind
+    return contentCoding(acceptEncoding, this.#budget.isSpent ? codings.filter(coding => bytes[coding] === 0) : codings)
   }
 
   open(coding: StreamCoding): StreamCompressor {
     if (coding === 'identity') return uncompressed()
-    const { uncounted, bytes } = this.#kind
+    const bytes = this.#kind.bytes[coding]
     const stream = flushed(coding, this.#kind)
-    if (!uncounted.includes(coding)) {
-      this.#budget.hold(bytes)
-      stream.once('close', () => this.#budget.release(bytes))
-    }
+    this.#budget.hold(bytes)
+    stream.once('close', () => this.#budget.release(bytes))
     return compressing(stream)
   }
 }

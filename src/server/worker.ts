@@ -50,30 +50,28 @@ export async function serveAsWorker(
   count: number,
   serve: (serving: ServingProcess) => Promise<void>,
 ): Promise<void> {
-  const answer = (question: unknown) => {
-    if (question === ALIVE_QUESTION) report({ event: 'alive' })
-  }
-  process.on('message', answer)
+  using _ = answering(ALIVE_QUESTION, () => ({ event: 'alive' }))
   try {
     await serve({
       worker,
       share: total => Math.ceil(total / count),
       listening: (port, text) => report({ event: 'listening', port, text }),
       ready: text => report({ event: 'ready', text }),
-      showMetrics: families => {
-        const answer = (question: unknown) => {
-          if (question === METRICS_QUESTION) report({ event: 'metrics', families: families() })
-        }
-        process.on('message', answer)
-        return { [Symbol.dispose]: () => process.off('message', answer) }
-      },
+      showMetrics: families => answering(METRICS_QUESTION, () => ({ event: 'metrics', families: families() })),
     })
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error
     report({ event: 'failed', reason: error.message, exitStatus: error.exitStatus })
-  } finally {
-    process.off('message', answer)
   }
+}
+
+/** Answers a question of the supervisor, whenever it asks, until the result is disposed of. */
+function answering(question: string, answer: () => WorkerReport): Disposable {
+  const receive = (asked: unknown) => {
+    if (asked === question) report(answer())
+  }
+  process.on('message', receive)
+  return { [Symbol.dispose]: () => process.off('message', receive) }
 }
 
 function report(report: WorkerReport): void {

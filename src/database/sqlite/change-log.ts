@@ -11,17 +11,13 @@ const REMOVAL_INTERVAL_COMMITS = 256
 /** How many old rows a removal looks at: those since the last two removals, because another program may have skipped one. */
 const LOOKED_AT = 2 * REMOVAL_INTERVAL_COMMITS
 
-const SELECT_LAST = 'SELECT place, events FROM change_log ORDER BY place DESC LIMIT 1'
-/** The number of events is added to those before. */
-const INSERT_BESIDE = `INSERT INTO change_log (commit_number, changes, logged_at, tag, events)
-  SELECT ?, ?, ?, ?, ? + coalesce((SELECT events FROM (${SELECT_LAST})), 0)`
-const INSERT = 'INSERT INTO change_log (commit_number, changes, logged_at, tag, events) VALUES (?, ?, ?, ?, ?)'
+const INSERT = 'INSERT INTO change_log (events, commit_number, changes, logged_at, tag) VALUES (?, ?, ?, ?, ?)'
 
 /** A row without changes. The beginning of a log for followers has none either, but a space, and stays. */
 export const NO_CHANGES = '[]'
 export const BEGINNING = '[ ]'
 
-type LoggedValues = [number: number, changes: string, at: number, tag: number, events: number]
+type LoggedValues = [events: number, number: number, changes: string, at: number, tag: number]
 
 /** A row of the log, and the number of all events up to it. */
 interface LoggedRow {
@@ -66,7 +62,7 @@ export class ChangeLog {
       `SELECT place, commit_number AS number, changes, events FROM change_log
       WHERE place > ? ORDER BY place LIMIT ${READ_COMMITS_MAX}`,
     )
-    this.#selectLast = prepared(connection, SELECT_LAST)
+    this.#selectLast = prepared(connection, 'SELECT place, events FROM change_log ORDER BY place DESC LIMIT 1')
     this.#insert = prepared(connection, INSERT)
     this.#removeEmpty = prepared(
       connection,
@@ -117,19 +113,17 @@ export class ChangeLog {
     this.#appended = null
     // Other parts do not report which rows they change. A transaction without changes has nothing to commit.
     if (rowsChanged === this.#rowsChanged && changes.length === 0) return
-    this.#appended = this.#insertRow(this.#insert, this.#number + 1, changes, this.#row.events)
-    const { place } = this.#appended
+    const values = this.#valuesFor(changes)
+    const [events] = values
+    const place = Number(this.#insert.run(...values).lastInsertRowid)
+    this.#appended = { place, events }
     const removed = place % REMOVAL_INTERVAL_COMMITS === 0 ? this.#removeOldEmpty(place - READ_COMMITS_MAX) : 0
     this.#rowsChanged = rowsChanged + 1 + removed
   }
 
-  /** The step that does the same on another connection. Call it after the check that follows the start of its transaction. */
+  /** The step that does the same on another connection, whose commit will be the next one. */
   stepBeside(changes: readonly Change[]): Step {
-    const events = eventCount(changes)
-    return {
-      sql: INSERT_BESIDE,
-      each: [[this.#commits.number + 1, JSON.stringify(changes), Date.now(), newTag(), events]],
-    }
+    return { sql: INSERT, each: [this.#valuesFor(changes)] }
   }
 
   /** Call it when the transaction that `append` has added to is committed. */
@@ -141,15 +135,10 @@ export class ChangeLog {
     this.#isRead = this.#commits.number === this.#number
   }
 
-  #insertRow(
-    insert: Prepared<LoggedValues>,
-    commitNumber: number,
-    changes: readonly Change[],
-    eventsBefore: number,
-  ): LoggedRow {
-    const events = eventsBefore + eventCount(changes)
-    const { lastInsertRowid } = insert.run(commitNumber, JSON.stringify(changes), Date.now(), newTag(), events)
-    return { place: Number(lastInsertRowid), events }
+  /** The row of the next commit. */
+  #valuesFor(changes: readonly Change[]): LoggedValues {
+    const events = this.#row.events + eventCount(changes)
+    return [events, this.#number + 1, JSON.stringify(changes), Date.now(), newTag()]
   }
 
   /** `history.ts` removes those with changes. Returns the number of removed rows. */

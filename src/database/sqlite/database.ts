@@ -28,7 +28,7 @@ import { LogSize } from './log-size.ts'
 import { LogSync } from './log-sync.ts'
 import { ReadingThread } from './reading-thread.ts'
 import { openScans, type Scans } from './scans.ts'
-import type { Steps } from './steps.ts'
+import type { Step, Steps } from './steps.ts'
 import { whenUnlocked } from './unlocked.ts'
 import { WritingThread } from './writing-thread.ts'
 
@@ -243,14 +243,9 @@ export class SqliteDatabase implements AsyncDisposable {
     if (this.#writes.isClosed) throw new DatabaseUnavailableError('the database is closed')
     if (this.#writes.waitsForLock) return 'busy'
     try {
-      const taken = await this.#writes.beside(() =>
-        this.#writing.write(work(), () => {
-          this.#checkForCommits()
-          return this.#log.stepBeside([])
-        }),
-      )
+      const outcome = await this.#writes.beside(() => this.#writing.write(work(), () => this.#logStep([])))
       this.#checkpoints.committed()
-      return taken
+      return outcome
     } catch (error) {
       throw this.#condition.afterWrite(error)
     }
@@ -324,8 +319,7 @@ export class SqliteDatabase implements AsyncDisposable {
       const result = await work({
         prepare: sql => prepared(own, sql),
         log: changes => {
-          this.#checkForCommits()
-          const { sql, each } = this.#log.stepBeside(changes)
+          const { sql, each } = this.#logStep(changes)
           for (const values of each) prepared(own, sql).run(...values)
         },
       })
@@ -390,6 +384,11 @@ export class SqliteDatabase implements AsyncDisposable {
 
   #checkForCommits(): void {
     if (this.#log.hasNewCommits()) this.#endSnapshot()
+  }
+
+  /** The step that logs the changes of a transaction on another connection, while that has the write lock. */
+  #logStep(changes: readonly Change[]): Step {
+    return this.look(() => this.#log.stepBeside(changes))
   }
 
   #isLogLost(): boolean {

@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'bun:sqlite'
-import { type Change, eventCount, newTag } from '../change.ts'
+import { type Change, type ChangeListener, eventCount, newTag } from '../change.ts'
 import type { Commits } from './commits.ts'
 import { type Prepared, prepared } from './connection.ts'
 import type { Step } from './steps.ts'
@@ -33,7 +33,7 @@ interface LoggedCommit extends LoggedRow {
 const NO_ROW: LoggedRow = { place: 0, events: 0 }
 
 /**
- * Tells other processes on the file the changes of each commit. A writer adds one row to its transaction, with the number
+ * Tells all processes on the file the changes of each commit. A writer adds one row to its transaction, with the number
  * that SQLite will give to the commit. A reader that finds a row for each commit since its last check knows every change. If a
  * number is missing, another program has written, or old rows were removed: then anything may have changed.
  *
@@ -46,6 +46,7 @@ export class ChangeLog {
   readonly #insert: Prepared<LoggedValues>
   readonly #removeEmpty: Prepared<[from: number, until: number]>
   readonly #totalChanges: Statement<{ total: number }, []>
+  readonly #listeners: ChangeListener[] = []
   /** The last commit whose changes are known, and its row in the log; at first none. */
   #number = -1
   #row = NO_ROW
@@ -71,6 +72,11 @@ export class ChangeLog {
     this.#totalChanges = connection.prepare('SELECT total_changes() AS total')
   }
 
+  /** Calls `listener` with the changes of commits by any process. */
+  onChange(listener: ChangeListener): void {
+    this.#listeners.push(listener)
+  }
+
   /** Whether the changes of every commit up to the last check are known. */
   get isRead(): boolean {
     return this.#isRead
@@ -83,8 +89,9 @@ export class ChangeLog {
     return true
   }
 
-  /** Reads the changes of all commits up to the last check, in a transaction that began after it. */
-  read(): readonly Change[] | 'unknown' {
+  /** Tells listeners of all commits up to the last check, and perhaps of later ones, in a transaction that began after it. */
+  read(): void {
+    if (this.#isRead) return
     const until = this.#commits.number
     const isFirst = this.#number === -1
     const changes: Change[] = []
@@ -104,7 +111,7 @@ export class ChangeLog {
       isWhole = false
     }
     this.#isRead = true
-    return isWhole || isFirst ? changes : 'unknown'
+    this.#tell(isWhole || isFirst ? changes : 'unknown')
   }
 
   /** Adds the changes of the transaction in progress. All commits before it must have been read. */
@@ -126,19 +133,25 @@ export class ChangeLog {
     return { sql: INSERT, each: [this.#valuesFor(changes)] }
   }
 
-  /** Call it when the transaction that `append` has added to is committed. */
-  committed(): void {
-    if (this.#appended === null) return
-    this.#number += 1
-    this.#row = this.#appended
-    this.#commits.hasNew()
-    this.#isRead = this.#commits.number === this.#number
+  /** Call it when the transaction is committed to which `append` has added these changes. Tells listeners of them. */
+  committed(changes: readonly Change[]): void {
+    if (this.#appended !== null) {
+      this.#number += 1
+      this.#row = this.#appended
+      this.#commits.hasNew()
+      this.#isRead = this.#commits.number === this.#number
+    }
+    this.#tell(changes)
   }
 
   /** The row of the next commit. */
   #valuesFor(changes: readonly Change[]): LoggedValues {
     const events = this.#row.events + eventCount(changes)
     return [events, this.#number + 1, JSON.stringify(changes), Date.now(), newTag()]
+  }
+
+  #tell(changes: Parameters<ChangeListener>[0]): void {
+    for (const listener of this.#listeners) listener(changes)
   }
 
   /** `history.ts` removes those with changes. Returns the number of removed rows. */

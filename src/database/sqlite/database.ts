@@ -78,7 +78,6 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #steps = new Map<string, Prepared<Parameter[], unknown>>()
   readonly #writes: GroupCommit
   readonly #writeSucceeds = writeTrial(() => this.write(() => this.#tryWrite()))
-  readonly #changeListeners: ChangeListener[] = []
   #scans: Scans | null = null
   #beside: ReadingThread | null = null
   #reading = false
@@ -120,13 +119,12 @@ export class SqliteDatabase implements AsyncDisposable {
       },
       afterLock: () => {
         this.#checkForCommits()
-        this.#readLog()
+        this.#log.read()
       },
       beforeCommit: changes => this.#log.append(changes),
       afterCommit: changes => {
         this.#checkpoints.committed()
-        this.#log.committed()
-        this.#changed(changes)
+        this.#log.committed(changes)
         this.#logSize.committed()
       },
     })
@@ -205,7 +203,7 @@ export class SqliteDatabase implements AsyncDisposable {
 
   /** Calls `listener` before the first read that sees a change by any process. */
   onChange(listener: ChangeListener): void {
-    this.#changeListeners.push(listener)
+    this.#log.onChange(listener)
   }
 
   /**
@@ -404,7 +402,7 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#isOnDisk = false
     setImmediate(() => this.#endSnapshot())
     this.#takeSnapshot()
-    this.#readLog()
+    this.#log.read()
   }
 
   /** The first statement takes the snapshot. */
@@ -418,19 +416,10 @@ export class SqliteDatabase implements AsyncDisposable {
     }
   }
 
-  /** Tells listeners of all commits up to the last check, and perhaps of later ones. */
-  #readLog(): void {
-    if (!this.#log.isRead) this.#changed(this.#log.read())
-  }
-
   /** Rewrites `user_version`, a header field that SQLite leaves to programs, with its current value. */
   #tryWrite(): void {
     const found = this.#connection.query<{ user_version: number }, []>('PRAGMA user_version').get()
     this.#connection.run(`PRAGMA user_version = ${found?.user_version ?? 0}`)
-  }
-
-  #changed(changes: readonly Change[] | 'unknown'): void {
-    for (const listener of this.#changeListeners) listener(changes)
   }
 
   #endSnapshot(): void {

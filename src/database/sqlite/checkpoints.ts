@@ -3,7 +3,7 @@ import type { FileCondition } from './condition.ts'
 import { LOG_MAX_BYTES, READ_BUSY_MS } from './connection.ts'
 import { isFailedSync } from './failure.ts'
 import type { LogSync } from './log-sync.ts'
-import { closeInPlace, STATEMENT_ENDLESS_MS, Thread } from './thread.ts'
+import { closeInPlace, Thread } from './thread.ts'
 
 /**
  * The write-ahead log is copied into the file when it has this many frames of a page each, 16 MiB. A page that many writes
@@ -82,7 +82,7 @@ export class Checkpoints {
    */
   async #copiesAll(alone: Alone): Promise<boolean> {
     try {
-      const thread = this.#thread ?? new Thread(this.#path, COPYING, STATEMENT_ENDLESS_MS)
+      const thread = this.#thread ?? new Thread(this.#path, COPYING)
       this.#thread = thread
       // This opens the files, which may not be those of this database any more.
       await thread.all('SELECT count(*) FROM sqlite_schema')

@@ -5,7 +5,7 @@ import { FairQueue } from '../../limits/fair-queue.ts'
 import { timedFromQueue } from '../../tracing/timeline.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { FileCondition } from './condition.ts'
-import { type Parameter, READER_PRAGMAS, withPlus } from './connection.ts'
+import { type Parameter, READER_PRAGMAS } from './connection.ts'
 import { Thread } from './thread.ts'
 
 const WAITING_MAX = 64
@@ -124,6 +124,5 @@ export class ReadingThread implements AsyncDisposable {
 }
 
 function allIn(thread: Thread): ReadAll {
-  return async <Row>(sql: string, parameters: readonly Parameter[]) =>
-    (await thread.all(withPlus(sql), parameters)) as Row[]
+  return async <Row>(sql: string, parameters: readonly Parameter[]) => (await thread.all(sql, parameters)) as Row[]
 }

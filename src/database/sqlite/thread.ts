@@ -1,12 +1,12 @@
 import type { SQLiteError } from 'bun:sqlite'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { FileCondition } from './condition.ts'
-import type { Parameter } from './connection.ts'
+import { type Parameter, withPlus } from './connection.ts'
 import type { Step } from './steps.ts'
 import script from './thread.worker.js' with { type: 'text' }
 
 /** The longest timer, for statements of a writing connection: to end its thread would not end its statement. */
-export const STATEMENT_ENDLESS_MS = 2_147_483_647
+const STATEMENT_ENDLESS_MS = 2_147_483_647
 
 /** How a thread opens the file. */
 export interface Opening {
@@ -32,7 +32,7 @@ export class Thread {
   readonly #statementMaxMs: number
   #call: PromiseWithResolvers<unknown[]> | null = null
 
-  constructor(path: string, opening: Opening, statementMaxMs: number) {
+  constructor(path: string, opening: Opening, statementMaxMs = STATEMENT_ENDLESS_MS) {
     this.#path = path
     this.#opening = opening
     this.#statementMaxMs = statementMaxMs
@@ -65,7 +65,7 @@ export class Thread {
   }
 
   /** Like `all`, for a step of a longer work. */
-  async each(step: Step): Promise<unknown[]> {
+  async each({ sql, each }: Step): Promise<unknown[]> {
     this.#call = Promise.withResolvers()
     // The timer also keeps the process alive meanwhile.
     const timer = setTimeout(
@@ -73,7 +73,7 @@ export class Thread {
       this.#statementMaxMs,
     )
     try {
-      this.#worker.postMessage({ path: this.#path, ...this.#opening, ...step })
+      this.#worker.postMessage({ path: this.#path, ...this.#opening, sql: withPlus(sql), each })
       return await this.#call.promise
     } finally {
       clearTimeout(timer)

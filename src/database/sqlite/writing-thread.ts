@@ -2,7 +2,7 @@ import type { FileCondition } from './condition.ts'
 import { LOG_MAX_BYTES, READ_BUSY_MS } from './connection.ts'
 import { isBusy } from './failure.ts'
 import type { Step, Steps } from './steps.ts'
-import { closeInPlace, type Opening, STATEMENT_ENDLESS_MS, Thread } from './thread.ts'
+import { closeInPlace, type Opening, Thread } from './thread.ts'
 
 const PAGE_CACHE_KIB = 16_384
 
@@ -35,7 +35,7 @@ export class WritingThread implements AsyncDisposable {
    */
   async write(work: Steps<boolean>, last: () => Step): Promise<'done' | 'busy'> {
     this.#condition.mustBeSound()
-    if (!this.#thread || this.#thread.hasEnded) this.#thread = new Thread(this.#path, WRITING, STATEMENT_ENDLESS_MS)
+    if (!this.#thread || this.#thread.hasEnded) this.#thread = new Thread(this.#path, WRITING)
     const thread = this.#thread
     try {
       await thread.all('BEGIN IMMEDIATE')

@@ -1,4 +1,4 @@
-import type { Database, Statement } from 'bun:sqlite'
+import type { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Awaitable, whenBothThere } from '../../awaitable.ts'
@@ -18,9 +18,8 @@ import {
   type Prepared,
   prepared,
   tellOfHolders,
-  waitingForLocks,
 } from './connection.ts'
-import { isBusy, isFailedSync } from './failure.ts'
+import { isFailedSync } from './failure.ts'
 import { GroupCommit, WRITE_RETRY_MS, WRITE_WAIT_MAX_MS } from './group-commit.ts'
 import { SqliteHistory } from './history.ts'
 import { LogRecord } from './log-record.ts'
@@ -29,6 +28,7 @@ import { LogSync } from './log-sync.ts'
 import { ReadingThread } from './reading-thread.ts'
 import { openScans, type Scans } from './scans.ts'
 import type { Step, Steps } from './steps.ts'
+import { TurnSnapshot } from './turn-snapshot.ts'
 import { whenUnlocked } from './unlocked.ts'
 import { WritingThread } from './writing-thread.ts'
 
@@ -62,15 +62,12 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly history: SqliteHistory
   readonly #path: string
   readonly #connection: Database
-  readonly #begin: Statement
-  readonly #commit: Statement
-  /** Takes a snapshot; the version itself does not matter. */
-  readonly #dataVersion: Statement
   readonly #commits: Commits
   readonly #log: ChangeLog
   readonly #record: LogRecord
   readonly #condition: FileCondition
   readonly #sync: LogSync
+  readonly #snapshot: TurnSnapshot
   readonly #checkpoints: Checkpoints
   readonly #logSize: LogSize
   readonly #writing: WritingThread
@@ -80,9 +77,6 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #writeSucceeds = writeTrial(() => this.write(() => this.#tryWrite()))
   #scans: Scans | null = null
   #beside: ReadingThread | null = null
-  #reading = false
-  /** Whether all commits of the snapshot are known to be on the disk. */
-  #isOnDisk = false
   /** Whether there were reads since the last group of writes. */
   #wasRead = false
 
@@ -90,9 +84,6 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#path = path
     this.newFile = newFile
     this.#connection = connection
-    this.#begin = connection.prepare('BEGIN')
-    this.#commit = connection.prepare('COMMIT')
-    this.#dataVersion = connection.prepare('PRAGMA data_version')
     this.#commits = new Commits(connection)
     this.#log = new ChangeLog(connection, this.#commits)
     this.#record = new LogRecord(path)
@@ -105,6 +96,7 @@ export class SqliteDatabase implements AsyncDisposable {
       () => this.#checkpoints.copying !== null,
       error => this.#condition.afterSync(error),
     )
+    this.#snapshot = new TurnSnapshot(connection, this.#commits, this.#sync)
     this.#checkpoints = new Checkpoints(path, this.#commits, this.#condition, this.#sync, work =>
       this.#writes.beside(work),
     )
@@ -112,7 +104,7 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#writing = new WritingThread(path, this.#condition)
     this.#writes = new GroupCommit(connection, this.#condition, this.#sync, {
       beforeTransaction: () => {
-        this.#endSnapshot()
+        this.#snapshot.end()
         const wasRead = this.#wasRead
         this.#wasRead = false
         return wasRead
@@ -150,15 +142,14 @@ export class SqliteDatabase implements AsyncDisposable {
 
   /** Like `snapshot`, but writes do not make way for it. */
   durable<Result>(read: () => Result): Awaitable<Result> {
-    return this.look(() => whenBothThere(this.#snapshotOnDisk(), read, (_, result) => result))
+    return this.look(() => whenBothThere(this.#snapshot.onDisk(), read, (_, result) => result))
   }
 
   /**
    * Runs `read` on a snapshot for something that shows nothing of it, since its commits may not be on the disk yet.
    *
-   * Reads of one event-loop turn share a snapshot until somebody commits, which saves the system calls for SQLite's locks. A
-   * turn also serves requests that arrive after its start, so each read checks for commits first: none misses a write that
-   * was acknowledged before its request arrived.
+   * Reads of one event-loop turn share the snapshot until somebody commits. A turn also serves requests that arrive after its
+   * start, so each read checks for commits first: none misses a write that was acknowledged before its request arrived.
    */
   look<Result>(read: () => Result, purpose: 'read' | 'write' = 'read'): Result {
     this.#condition.mustBeOpen()
@@ -167,12 +158,15 @@ export class SqliteDatabase implements AsyncDisposable {
       if (damage) throw damage
       // Check before starting a snapshot, too: a commit after this check will end it.
       this.#checkForCommits()
-      if (!this.#reading) this.#beginSnapshot()
+      if (!this.#snapshot.isOpen) {
+        this.#condition.mustHaveBeenInPlace()
+        this.#snapshot.begin()
+        this.#log.read()
+      }
       return read()
     } catch (error) {
       // If the version could not be read, listeners do not know of the changes that this snapshot shows.
-      this.#reading = false
-      if (this.#connection.inTransaction) this.#connection.run('ROLLBACK')
+      this.#snapshot.abandon()
       throw this.#condition.afterRead(error)
     }
   }
@@ -271,7 +265,7 @@ export class SqliteDatabase implements AsyncDisposable {
   /** Writes a consistent copy of the whole database into a new file, while other processes read and write. */
   copyInto(path: string): void {
     this.#condition.reading(() => {
-      this.#endSnapshot()
+      this.#snapshot.end()
       this.#connection.prepare<null, [string]>('VACUUM INTO ?').run(path)
       this.#condition.mustBeInPlace()
     })
@@ -344,7 +338,7 @@ export class SqliteDatabase implements AsyncDisposable {
     await this.#writing[Symbol.asyncDispose]()
     await this.#beside?.[Symbol.asyncDispose]()
     // Reads went on until now.
-    this.#endSnapshot()
+    this.#snapshot.end()
     this.#scans?.[Symbol.dispose]()
     if (this.#condition.mustStayOpen()) return
     try {
@@ -365,15 +359,6 @@ export class SqliteDatabase implements AsyncDisposable {
     if (!existsSync(this.#sync.path)) this.#record.remove()
   }
 
-  /** Waits until all commits of the snapshot are on the disk. */
-  #snapshotOnDisk(): Awaitable<void> {
-    if (this.#isOnDisk) return
-    // Another process may have committed between the check and the snapshot.
-    const onDisk = this.#sync.upTo(this.#commits.isAsSeen() ? this.#commits.position : null)
-    this.#isOnDisk = !(onDisk instanceof Promise)
-    return onDisk
-  }
-
   /** Waits until all commits so far are on the disk. */
   #commitsOnDisk(): Awaitable<void> {
     this.#checkForCommits()
@@ -381,7 +366,7 @@ export class SqliteDatabase implements AsyncDisposable {
   }
 
   #checkForCommits(): void {
-    if (this.#log.hasNewCommits()) this.#endSnapshot()
+    if (this.#log.hasNewCommits()) this.#snapshot.end()
   }
 
   /** The step that logs the changes of a transaction on another connection, while that has the write lock. */
@@ -395,36 +380,9 @@ export class SqliteDatabase implements AsyncDisposable {
     return position !== null && this.#record.isLost(position)
   }
 
-  #beginSnapshot(): void {
-    this.#condition.mustHaveBeenInPlace()
-    this.#begin.run()
-    this.#reading = true
-    this.#isOnDisk = false
-    setImmediate(() => this.#endSnapshot())
-    this.#takeSnapshot()
-    this.#log.read()
-  }
-
-  /** The first statement takes the snapshot. */
-  #takeSnapshot(): void {
-    try {
-      this.#dataVersion.get()
-    } catch (error) {
-      if (!isBusy(error)) throw error
-      // Another process was killed amid a commit, and a third one is restoring the file that connections share.
-      waitingForLocks(this.#connection, () => this.#dataVersion.get())
-    }
-  }
-
   /** Rewrites `user_version`, a header field that SQLite leaves to programs, with its current value. */
   #tryWrite(): void {
     const found = this.#connection.query<{ user_version: number }, []>('PRAGMA user_version').get()
     this.#connection.run(`PRAGMA user_version = ${found?.user_version ?? 0}`)
-  }
-
-  #endSnapshot(): void {
-    if (!this.#reading) return
-    this.#reading = false
-    this.#commit.run()
   }
 }

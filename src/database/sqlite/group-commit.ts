@@ -224,12 +224,7 @@ export class GroupCommit {
         if (performance.now() > end) break
       }
       this.#events.beforeCommit(changes)
-      const worked = performance.now()
-      this.#commit.run()
-      const commitMs = performance.now() - worked
-      this.#commitMs += COMMIT_WEIGHT * (commitMs - this.#commitMs)
-      this.#commitSeconds.observe(commitMs / 1_000)
-      this.#groupSizes.observe(done.length)
+      this.#commitTransaction(done.length)
     } catch (error) {
       const mayBeOfOneWrite = run === 'together' && done.length < group.length && !this.#endsGroup(error)
       if (this.#connection.inTransaction) this.#connection.run('ROLLBACK')
@@ -250,22 +245,35 @@ export class GroupCommit {
     this.#waiting.splice(0, group.length)
     if (done.length > 0) {
       this.#events.afterCommit(changes)
-      this.#unanswered += 1
-      const failed = (error: unknown) => {
-        for (const write of done) write.failed(error)
-        this.#unanswered -= 1
-      }
-      this.#sync.committed({
-        durable: () => {
-          // The log may have been removed during the commit, or another process may have found that the disk lost a part of it.
-          const problem = this.#condition.findReplaced() ?? this.#condition.findDamage()
-          if (problem) failed(problem)
-          else void this.#acknowledge(done, isAmongReads)
-        },
-        failed,
-      })
+      this.#answerWhenDurable(done, isAmongReads)
     }
     this.#schedule()
+  }
+
+  #commitTransaction(writes: number): void {
+    const began = performance.now()
+    this.#commit.run()
+    const commitMs = performance.now() - began
+    this.#commitMs += COMMIT_WEIGHT * (commitMs - this.#commitMs)
+    this.#commitSeconds.observe(commitMs / 1_000)
+    this.#groupSizes.observe(writes)
+  }
+
+  #answerWhenDurable(writes: readonly WaitingWrite[], isAmongReads: boolean): void {
+    this.#unanswered += 1
+    const failed = (error: unknown) => {
+      for (const write of writes) write.failed(error)
+      this.#unanswered -= 1
+    }
+    this.#sync.committed({
+      durable: () => {
+        // The log may have been removed during the commit, or another process may have found that the disk lost a part of it.
+        const problem = this.#condition.findReplaced() ?? this.#condition.findDamage()
+        if (problem) failed(problem)
+        else void this.#acknowledge(writes, isAmongReads)
+      },
+      failed,
+    })
   }
 
   async #acknowledge(writes: readonly WaitingWrite[], isAmongReads: boolean): Promise<void> {

@@ -1,20 +1,11 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { SQL } from 'bun'
 import { Histogram, SECONDS } from '../../metrics/histogram.ts'
 import { shared } from '../../shared.ts'
 import { currentTimeline } from '../../tracing/timeline.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { PostgresAddress } from './address.ts'
+import { type ConnectionOptions, connect, limitsOf, reach } from './connection.ts'
 import { type Failure, failureOf, TimeLimitError } from './failure.ts'
-
-/** Timeout for connecting. A server that comes back may be noticed this much later. */
-const CONNECT_SECONDS = 2
-
-/**
- * The pause between tries to connect while no connection is open. Bun also tries again by itself, but after pauses that
- * double, so it may notice a server long after it is back.
- */
-const CONNECT_INTERVAL_MS = 200
 
 /** Connections to a server that answers, but is not the one to use, are replaced at most this often. */
 const MOVE_INTERVAL_MS = 250
@@ -28,24 +19,14 @@ export const ANSWER_GRACE_MS = 1_000
 /** The interval between searches for overdue statements. */
 const CHECK_INTERVAL_MS = 100
 
-/** The server ends a transaction that is idle for this long, because its client has died. */
-const IDLE_TRANSACTION_MS = 30_000
-
 /** From version 17 on, a role or a server may limit whole transactions, too. Earlier versions refuse the setting. */
 const HAS_TRANSACTION_TIMEOUT = "SELECT 1 AS one WHERE current_setting('transaction_timeout', true) IS NOT NULL"
 
 export type Parameter = string | number | null
 
-export interface PoolOptions {
-  readonly connections: number
-  /** Statement timeout. A transaction may take this long for each of its statements. */
-  readonly statementMs: number
+export interface PoolOptions extends ConnectionOptions {
   /** Whether its transactions need these limits also behind a pooler, and no limit on the whole. */
   readonly isLong?: boolean
-  /** Lock timeout; by default, the statement timeout. Statements queued behind a waiting one on its connection wait as well. */
-  readonly lockMs?: number
-  /** Whether to prepare statements; by default, unless a pooler shares connections. */
-  readonly isPrepared?: boolean
 }
 
 type IsolationLevel = 'READ COMMITTED' | 'REPEATABLE READ'
@@ -274,77 +255,5 @@ export class Pool implements AsyncDisposable {
       pending.reject(new TimeLimitError(`no answer within ${limitMs / 1_000} s`))
       if (pending.generation !== null) this.#replace(pending.generation, 0)
     }
-  }
-}
-
-/** Resolves when the server accepts a connection. Rejects when it refuses one, or the timeout for connecting is over. */
-async function reach(address: PostgresAddress, options: PoolOptions): Promise<void> {
-  const tries: SQL[] = []
-  const outcomes: Promise<unknown>[] = []
-  try {
-    for (;;) {
-      const fresh = connect(address, { ...options, connections: 1 }, () => {})
-      tries.push(fresh)
-      outcomes.push(fresh.connect())
-      const isOver = Promise.race(outcomes).then(() => true)
-      if (await Promise.race([isOver, wait(CONNECT_INTERVAL_MS, false)])) return
-    }
-  } finally {
-    for (const one of tries) one.close({ timeout: 0 }).catch(() => {})
-  }
-}
-
-function connect(
-  address: PostgresAddress,
-  { isPrepared = !address.isPooled, ...options }: PoolOptions,
-  onConnect: () => void,
-): SQL {
-  const name = { application_name: address.applicationName ?? 'stockroom' }
-  const settings = {
-    // Numbers are read as text: with less than 1, their last digits are missing.
-    extra_float_digits: 1,
-    ...limitsOf(options),
-    // A write that is sent while the server ends its idle connection would fail.
-    idle_session_timeout: 0,
-    // At a stricter level, which a database may have by default, transactions that meet would fail instead of waiting.
-    default_transaction_isolation: 'read committed',
-  }
-  // Not imported: Bun loads it when it is first used, which takes 4 ms of a start on SQLite, too.
-  return new Bun.SQL({
-    adapter: 'postgres',
-    // Without one, Bun takes the password and the parameters that are missing here from DATABASE_URL, which may be another server's.
-    url: 'postgres://localhost',
-    hostname: address.hostname,
-    port: address.port,
-    username: address.username,
-    database: address.database,
-    ...(address.password !== null && { password: address.password }),
-    tls: tlsOf(address),
-    max: options.connections,
-    prepare: isPrepared,
-    connectionTimeout: CONNECT_SECONDS,
-    idleTimeout: 0,
-    onconnect: onConnect,
-    connection: address.isPooled ? name : { ...name, ...settings },
-  })
-}
-
-function limitsOf({ statementMs, lockMs = statementMs }: Pick<PoolOptions, 'statementMs' | 'lockMs'>) {
-  return {
-    statement_timeout: statementMs,
-    lock_timeout: lockMs,
-    idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS,
-  }
-}
-
-function tlsOf({ tls, certificateAuthority }: PostgresAddress): Bun.TLSOptions | 'disable' | 'prefer' {
-  if (tls === 'disable' || tls === 'prefer') return tls
-  if (tls === 'require' && certificateAuthority === null) return { rejectUnauthorized: false }
-  return {
-    rejectUnauthorized: true,
-    ...(certificateAuthority !== null && { ca: certificateAuthority }),
-    // Bun compares the name in the certificate with the host, unless it is told otherwise. As in libpq, the comparison is left out only
-    // for an authority of one's own: the public ones sign for everybody.
-    ...(tls !== 'verify-full' && certificateAuthority !== null && { checkServerIdentity: () => undefined }),
   }
 }

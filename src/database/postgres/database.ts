@@ -1,9 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
 import { BusyError } from '../../limits/busy-error.ts'
-import { FairQueue } from '../../limits/fair-queue.ts'
 import { OperatorError } from '../../program/operator-error.ts'
-import { timedFromQueue, untimed } from '../../tracing/timeline.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { PostgresAddress } from './address.ts'
 import { Batch, BatchFigures, type BatchLimits, type RunBatch } from './batch.ts'
@@ -11,6 +9,7 @@ import { Changes } from './changes.ts'
 import { inTime, ServerClock } from './deadline.ts'
 import { type Failure, failureOf, isDiskFull, translated } from './failure.ts'
 import { PostgresHistory } from './history.ts'
+import { PlannedReads } from './planned-reads.ts'
 import { ANSWER_GRACE_MS, type Parameter, Pool, type Query, type RawConnection } from './pool.ts'
 import { readinessOf } from './readiness.ts'
 import { onPrimary } from './roles.ts'
@@ -49,14 +48,6 @@ const TRIED_TWICE: ReadonlySet<Failure> = new Set(['worker', 'referred'])
 /** The pause before a read that has met a standby is retried: it may be promoted, or the address may change. */
 const STANDBY_PAUSE_MS = 100
 
-/** Limits on the planned reads that wait for their turn. */
-const PLANNED_WAITING_MAX = 1_024
-const PLANNED_WAIT_MAX_MS = 5_000
-const TOO_MANY_PLANNED = 'Too many searches are waiting'
-
-/** For all statements of a transaction. With a parameter, it is sent together with the next statement. */
-const PLAN_FOR_PARAMETERS = "SELECT set_config('plan_cache_mode', $1::text, TRUE)"
-
 /** A write that has not begun by then is refused: this process has told its client that it failed. */
 const WRITE_BEGINS_MS = STATEMENT_MS + ANSWER_GRACE_MS
 
@@ -87,8 +78,7 @@ export class PostgresDatabase implements AsyncDisposable {
   readonly #closing = new AbortController()
   readonly #firstTry = Promise.withResolvers<void>()
   readonly #address: PostgresAddress
-  /** For planned reads. Each has a connection for itself, so one is left for all other reads, which would wait for it. */
-  readonly #planned: FairQueue
+  readonly #planned: PlannedReads
   readonly #readiness = readinessOf(this)
   readonly #clock = new ServerClock()
   readonly #batches = new BatchFigures()
@@ -97,7 +87,10 @@ export class PostgresDatabase implements AsyncDisposable {
 
   private constructor(settings: PostgresSettings) {
     this.#address = settings.address
-    this.#planned = new FairQueue(Math.max(1, settings.connections - 1))
+    // One connection is left for all other reads, which would wait for these.
+    this.#planned = new PlannedReads(Math.max(1, settings.connections - 1), work =>
+      this.#retried(reading => reading.transaction(work, 'REPEATABLE READ')),
+    )
     this.ready = this.#start(settings)
   }
 
@@ -151,30 +144,9 @@ export class PostgresDatabase implements AsyncDisposable {
     return this.#retried(reading => reading.query<Row>(onPrimary(sql), ...parameters))
   }
 
-  /**
-   * Like `readPrimary`, for statements on one snapshot whose best plans depend on their parameters: they are planned for these, while
-   * others may be planned once for all. `work` may be called again.
-   */
+  /** Like `readPrimary`, for statements on one snapshot whose best plans depend on their parameters. `work` may be called again. */
   readPlanned<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
-    return timedFromQueue('statement', async begins => {
-      if (this.#planned.length >= PLANNED_WAITING_MAX) throw new BusyError(TOO_MANY_PLANNED)
-      const place = await this.#planned.takeWithin(PLANNED_WAIT_MAX_MS, TOO_MANY_PLANNED)
-      begins()
-      return new Promise<Result>((resolve, reject) => {
-        const read = () =>
-          this.#retried(reading =>
-            reading.transaction(async ask => {
-              const query: Query = (sql, ...parameters) => ask(onPrimary(sql), ...parameters)
-              const [, result] = await Promise.all([ask(PLAN_FOR_PARAMETERS, 'force_custom_plan'), work(query)])
-              // Nobody has to wait for the end of a transaction that has only read.
-              resolve(result)
-            }, 'REPEATABLE READ'),
-          )
-        // The time until that end is not the request's.
-        const reading = untimed(read)
-        reading.catch(reject).finally(() => place[Symbol.dispose]())
-      })
-    })
+    return this.#planned.read(work)
   }
 
   /**

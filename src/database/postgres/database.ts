@@ -1,22 +1,16 @@
-import { setTimeout as wait } from 'node:timers/promises'
-import { getLogger } from '@logtape/logtape'
 import { BusyError } from '../../limits/busy-error.ts'
-import { OperatorError } from '../../program/operator-error.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { PostgresAddress } from './address.ts'
 import { Batch, BatchFigures, type BatchLimits, type RunBatch } from './batch.ts'
 import { Changes } from './changes.ts'
 import { inTime, ServerClock } from './deadline.ts'
-import { type Failure, failureOf, isDiskFull, translated } from './failure.ts'
+import { failureOf, isDiskFull, translated } from './failure.ts'
 import { PostgresHistory } from './history.ts'
 import { PlannedReads } from './planned-reads.ts'
 import { ANSWER_GRACE_MS, type Parameter, Pool, type Query, type RawConnection } from './pool.ts'
 import { readinessOf } from './readiness.ts'
 import { onPrimary } from './roles.ts'
-import { BULK_MS, connectServers, type PostgresSettings, type Servers, STATEMENT_MS } from './servers.ts'
-import { reasonOf } from './unreachable.ts'
-
-const log = getLogger(['stockroom', 'database'])
+import { BULK_MS, connectInTime, type PostgresSettings, type Servers, STATEMENT_MS } from './servers.ts'
 
 /** Limit on statements in progress; further ones are rejected. */
 const IN_PROGRESS_MAX = 8_192
@@ -50,12 +44,6 @@ const STANDBY_PAUSE_MS = 100
 
 /** A write that has not begun by then is refused: this process has told its client that it failed. */
 const WRITE_BEGINS_MS = STATEMENT_MS + ANSWER_GRACE_MS
-
-/** Failures at startup after which waiting is pointless. */
-const ENDS_WAITING: ReadonlySet<Failure> = new Set(['denied', 'fault'])
-
-/** The pause between two tries to connect at startup. */
-const START_RETRY_MS = 250
 
 /** How often a table was read in one way. A read on several shards costs as much as on each of them. */
 interface ShardReads {
@@ -281,27 +269,10 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   async #start(settings: PostgresSettings): Promise<void> {
-    const { place } = settings.address
-    const began = performance.now()
-    for (let tries = 1; ; tries += 1) {
-      try {
-        const servers = await connectServers(settings)
-        // It was closed meanwhile.
-        if (this.#closing.signal.aborted) return await servers[Symbol.asyncDispose]()
-        if (servers.state !== null) this.changes.enable(servers.state)
-        this.#servers = servers
-        return
-      } catch (error) {
-        if (error instanceof OperatorError) throw error
-        const isLast = ENDS_WAITING.has(failureOf(error)) || performance.now() - began >= settings.waitMs
-        if (isLast || tries === 1) {
-          const reason = `the database ${place} cannot be used: ${await reasonOf(error, settings.address)}`
-          if (isLast) throw new OperatorError(reason)
-          log.warning('{reason}; still trying', { reason })
-        }
-      }
-      this.#firstTry.resolve()
-      await wait(START_RETRY_MS, undefined, { signal: this.#closing.signal })
-    }
+    const servers = await connectInTime(settings, this.#closing.signal, this.#firstTry.resolve)
+    // It was closed meanwhile.
+    if (this.#closing.signal.aborted) return await servers[Symbol.asyncDispose]()
+    if (servers.state !== null) this.changes.enable(servers.state)
+    this.#servers = servers
   }
 }

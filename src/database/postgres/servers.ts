@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
 import { errorMessage } from '../../program/error-message.ts'
 import { OperatorError } from '../../program/operator-error.ts'
@@ -5,10 +6,11 @@ import type { Migrations } from '../migrations.ts'
 import type { PostgresAddress } from './address.ts'
 import { stateOn } from './changes.ts'
 import { warnOfCitusSettings } from './citus-settings.ts'
-import { failureOf, isUnknownSetting, isUnsupportedParameter } from './failure.ts'
+import { type Failure, failureOf, isUnknownSetting, isUnsupportedParameter } from './failure.ts'
 import { migrate } from './migrate.ts'
 import { Pool } from './pool.ts'
 import { Replicas } from './replicas.ts'
+import { reasonOf } from './unreachable.ts'
 
 const log = getLogger(['stockroom', 'database'])
 
@@ -29,6 +31,12 @@ const POSTGRES_VERSION =
   /^PostgreSQL (9\.\d+|\d+)(\.\d+|[a-z]+\d*)?( (?!.*-YB-)|, compiled by Visual C\+\+ build \d+, \d+-bit$)/
 
 const OLDEST_VERSION = 14
+
+/** Failures at startup after which waiting is pointless. */
+const ENDS_WAITING: ReadonlySet<Failure> = new Set(['denied', 'fault'])
+
+/** The pause between two tries to connect at startup. */
+const START_RETRY_MS = 250
 
 /** A database on PostgreSQL, and how it is used. */
 export interface PostgresSettings {
@@ -58,8 +66,35 @@ export interface Servers extends AsyncDisposable {
   readonly isDistributed: boolean
 }
 
-/** Connects and applies the missing migrations. Rejects with an `OperatorError` if the database cannot be used. */
-export async function connectServers(settings: PostgresSettings): Promise<Servers> {
+/**
+ * Connects and applies the missing migrations. If the server is unreachable, it keeps trying until the time limit, and calls
+ * `stillTrying` before each further try. Rejects with an `OperatorError` if the database cannot be used.
+ */
+export async function connectInTime(
+  settings: PostgresSettings,
+  signal: AbortSignal,
+  stillTrying: () => void,
+): Promise<Servers> {
+  const { address, waitMs } = settings
+  const began = performance.now()
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await connectServers(settings)
+    } catch (error) {
+      if (error instanceof OperatorError) throw error
+      const isLast = ENDS_WAITING.has(failureOf(error)) || performance.now() - began >= waitMs
+      if (isLast || tries === 1) {
+        const reason = `the database ${address.place} cannot be used: ${await reasonOf(error, address)}`
+        if (isLast) throw new OperatorError(reason)
+        log.warning('{reason}; still trying', { reason })
+      }
+    }
+    stillTrying()
+    await wait(START_RETRY_MS, undefined, { signal })
+  }
+}
+
+async function connectServers(settings: PostgresSettings): Promise<Servers> {
   const { address, replicas: addresses, connections } = settings
   const { version, isDistributed } = await migrated(settings)
   await using opening = new AsyncDisposableStack()

@@ -2,11 +2,12 @@ import { type Awaitable, whenBothThere, whenThere } from '../../../awaitable.ts'
 import type { Change, ChangeSource } from '../../../database/change.ts'
 import { BoundedCache, type CachePartition } from '../../../limits/bounded-cache.ts'
 import { timed } from '../../../tracing/timeline.ts'
-import { BY_ID, type ListQuery, NO_LIMIT } from '../query.ts'
+import { BY_ID, NO_LIMIT } from '../query.ts'
 import type { StoredResource, Values } from '../resource.ts'
 import { showsReferring } from '../shape.ts'
-import type { Found, IdLists, IdPage, ListPage, Read, RowReads, ShownResources } from '../store.ts'
+import type { Found, IdLists, IdPage, ListPage, RowReads, ShownResources } from '../store.ts'
 import { type ChangedPart, changedParts, dependsOn, type ShownRows } from './changed-parts.ts'
+import { areAsSelected, type CachedResource, type Get, NONE_READ, ownersCheck, PartialPage } from './partial-page.ts'
 import { ChangeVersions } from './versions.ts'
 
 /** Longer representations are not cached, because each would displace many others. */
@@ -33,11 +34,9 @@ const TWO_BYTE_CHARACTERS = /[^\0-\xff]/
 
 export type CacheFigures = NonNullable<RepresentationCache['figures']>
 
-interface Entry {
-  readonly found: Found
+interface Entry extends CachedResource {
   /** Number of commits so far when it was read. */
   readonly version: number
-  readonly bytes: number
 }
 
 /** A page of a list with its resources, as far as they are known. */
@@ -65,9 +64,6 @@ interface ReadValue<Value> {
   /** Without its key. */
   readonly bytes: number
 }
-
-/** Finds the entry of a resource if it is cached and current. */
-type Get = (id: number) => Entry | undefined
 
 interface CacheLimits {
   /** 0 switches the cache off. */
@@ -135,7 +131,7 @@ export class RepresentationCache {
     const entries = this.#cache.partition<number, Entry>()
     const counts = this.values<number>()
     const isGood = this.#goodness(resource)
-    const get: Get = id => {
+    const get = (id: number) => {
       const entry = entries.get(id)
       return entry && isGood(entry) ? entry : undefined
     }
@@ -323,86 +319,6 @@ export class RepresentationCache {
     const versions = this.#versions.of(table, part)
     return id === 'any' ? versions.latest : versions.of(id)
   }
-}
-
-interface FoundPage extends ListPage {
-  readonly items: readonly Found[]
-}
-
-const NONE_READ: Read = { found: [], count: 0 }
-
-/** A page whose resources have been looked for in the cache. */
-class PartialPage {
-  readonly page: IdPage
-  /** For each id, the resource if it is cached and current. */
-  readonly #cached: (Found | undefined)[] = []
-  /** The ids of the others. */
-  readonly missing: number[] = []
-  /** The approximate size of the cached resources. */
-  bytes = 0
-  characters = 0
-
-  constructor(page: IdPage, get: Get) {
-    this.page = page
-    for (const id of page.ids) {
-      const entry = get(id)
-      if (!entry) this.missing.push(id)
-      this.#cached.push(entry?.found)
-      this.bytes += entry?.bytes ?? 0
-      this.characters += entry?.found.json.length ?? 0
-    }
-  }
-
-  isSameAs(whole: ListPage | null): whole is ListPage {
-    return whole !== null && this.#cached.every((found, place) => found === whole.items[place])
-  }
-
-  /** The page with the missing resources, which were read in its order. It ends before the first one that was not looked up. */
-  completed(read = NONE_READ): FoundPage {
-    const { ids, last, more } = this.page
-    const items: Found[] = []
-    let lookedUp = 0
-    let used = 0
-    for (const [place, cached] of this.#cached.entries()) {
-      if (cached) {
-        items.push(cached)
-        continue
-      }
-      if (lookedUp === read.count) return { items, last, more, isWhole: false }
-      lookedUp += 1
-      const found = read.found[used]
-      // Deleted meanwhile.
-      if (!found || found.id !== ids[place]) continue
-      items.push(found)
-      used += 1
-    }
-    return { items, last, more, isWhole: true }
-  }
-}
-
-/** Whether rows that were read after their page was selected are as they were then, in its order. Some may be gone. */
-function areAsSelected({ ids, revisions }: IdPage, found: readonly Found[]): boolean {
-  if (revisions === null) return true
-  let place = 0
-  return found.every(({ id, revision }) => {
-    while (place < ids.length && ids[place] !== id) place += 1
-    return revisions[place] === revision
-  })
-}
-
-/**
- * Makes the check whether an item references the rows that its list is about. Since its id was read, a review may have got another
- * product, or a product may have lost its category.
- */
-function ownersCheck<Row extends Values>({ references }: StoredResource<Row>, { where }: ListQuery<Row>) {
-  const owners = references.flatMap(({ column }, place) =>
-    where.filter(condition => condition.column === column).map(condition => ({ place, condition })),
-  )
-  return ({ ownerIds }: Found): boolean =>
-    owners.every(({ place, condition: { is, value } }) => {
-      const id = ownerIds[place] || null
-      return is === 'in' ? value.includes(id) : value === id
-    })
 }
 
 /** The key may be much longer than the page: clients choose what it selects. */

@@ -1,13 +1,13 @@
 import { type Awaitable, whenBothThere, whenThere } from '../../../awaitable.ts'
 import type { Change, ChangeSource } from '../../../database/change.ts'
 import { BoundedCache, type CachePartition } from '../../../limits/bounded-cache.ts'
-import { timed } from '../../../tracing/timeline.ts'
 import { BY_ID, NO_LIMIT } from '../query.ts'
 import type { StoredResource, Values } from '../resource.ts'
 import { showsReferring } from '../shape.ts'
 import type { Found, IdLists, IdPage, ListPage, RowReads, ShownResources } from '../store.ts'
 import { type ChangedPart, changedParts, dependsOn, type ShownRows } from './changed-parts.ts'
 import { areAsSelected, type CachedResource, type Get, NONE_READ, ownersCheck, PartialPage } from './partial-page.ts'
+import { sharing, type ValueKey } from './sharing.ts'
 import { ChangeVersions } from './versions.ts'
 
 /** Longer representations are not cached, because each would displace many others. */
@@ -51,12 +51,6 @@ interface Page {
   /** Number of commits so far when `whole` was last found to be current. */
   readonly goodAt: number
   readonly bytes: number
-}
-
-/** Which value it is, and everything that it depends on. */
-interface ValueKey {
-  readonly key: string
-  readonly dependencies: readonly ChangedPart[]
 }
 
 interface ReadValue<Value> {
@@ -184,13 +178,13 @@ export class RepresentationCache {
     { get, read }: { readonly get: Get; readonly read: RowReads<Row>['read'] },
   ): ShownResources<Row>['page'] {
     const pages = this.#cache.partition<string, Page>()
-    const shared = this.#sharing<IdPage>()
+    const shared = sharing<IdPage>(this.#source, this.#versions)
 
     /** The page if it is current with all its resources, else what is known of it; `null` if its ids may have changed. */
     const lookUp = (key: string, known: Page): ListPage | PartialPage | null => {
       const { latest } = this.#versions
       if (known.whole && known.goodAt === latest) return known.whole
-      if (known.dependencies.some(dependency => this.#versionOf(dependency) > known.version)) return null
+      if (this.#versions.haveChanged(known.dependencies, known.version)) return null
       const partial = new PartialPage(known.page, get)
       if (partial.missing.length > 0) return partial
       const whole = partial.isSameAs(known.whole) ? known.whole : partial.completed()
@@ -243,7 +237,7 @@ export class RepresentationCache {
   /** Makes a function that reads values of one kind, and caches each until one of the parts changes that it depends on. */
   values<Value>(): (of: ValueKey, read: () => Awaitable<ReadValue<Value>>) => Awaitable<Value> {
     const values = this.#cache.partition<string, ReadValue<Value> & { readonly version: number }>()
-    const shared = this.#sharing<ReadValue<Value>>()
+    const shared = sharing<ReadValue<Value>>(this.#source, this.#versions)
     return (of, read) => {
       const { key, dependencies } = of
       const readAgain = () => {
@@ -261,38 +255,9 @@ export class RepresentationCache {
       const known = values.get(key)
       if (!known) return readAgain()
       return whenThere(
-        this.#source.current(() => dependencies.every(part => this.#versionOf(part) <= known.version)),
+        this.#source.current(() => !this.#versions.haveChanged(dependencies, known.version)),
         isCurrent => (isCurrent ? known.value : readAgain()),
       )
-    }
-  }
-
-  /**
-   * Makes a function that reads values of one kind. While a value is read, others who want it share the read, unless one of the
-   * parts has changed that it depends on. Otherwise the many clients who follow a change would wait for as many equal reads.
-   */
-  #sharing<Value>(): (of: ValueKey, read: () => Awaitable<Value>) => Awaitable<Value> {
-    const running = new Map<string, { readonly version: number; readonly value: Promise<Value> }>()
-    return ({ key, dependencies }, read) => {
-      const begin = () => {
-        const version = this.#versions.latest
-        const value = read()
-        if (!(value instanceof Promise)) return value
-        const begun = { version, value }
-        running.set(key, begun)
-        const end = () => {
-          if (running.get(key) === begun) running.delete(key)
-        }
-        value.then(end, end)
-        return value
-      }
-      const join = () => {
-        const other = running.get(key)
-        if (!other || dependencies.some(part => this.#versionOf(part) > other.version)) return begin()
-        return timed('waiting for an equal request', () => other.value)
-      }
-      if (!running.has(key)) return begin()
-      return whenThere(this.#source.current(join), value => value ?? begin())
     }
   }
 
@@ -313,11 +278,6 @@ export class RepresentationCache {
       }
       return true
     }
-  }
-
-  #versionOf({ table, part, id }: ChangedPart): number {
-    const versions = this.#versions.of(table, part)
-    return id === 'any' ? versions.latest : versions.of(id)
   }
 }
 

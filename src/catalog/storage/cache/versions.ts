@@ -36,6 +36,14 @@ export class ChangeVersions {
     return this.#versions.getOrInsertComputed(table, () => new Map()).getOrInsertComputed(part, first)
   }
 
+  /** Whether one of the parts has changed since a number of commits. */
+  haveChanged(parts: readonly ChangedPart[], since: number): boolean {
+    return parts.some(({ table, part, id }) => {
+      const versions = this.of(table, part)
+      return (id === 'any' ? versions.latest : versions.of(id)) > since
+    })
+  }
+
   /** Records commits. Returns false if too much has changed to be recorded. */
   note(parts: readonly ChangedPart[]): boolean {
     if (parts.length === 0) return true

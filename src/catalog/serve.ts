@@ -4,6 +4,7 @@ import { accessMigrations } from '../access/migrations/index.ts'
 import { keysOf } from '../access/open.ts'
 import { openAdmin } from '../admin/open.ts'
 import { readAdminSettings } from '../admin/settings.ts'
+import { historyOf } from '../database/history.ts'
 import { databaseFamilies } from '../database/metrics.ts'
 import { newFileNote, openDatabase, readDatabaseSettings, START_WAIT_MS } from '../database/open.ts'
 import { commandOn } from '../database/settings.ts'
@@ -55,7 +56,7 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   const repositories = repositoriesOf(database, settings.limits)
   const budgets = new Budgets()
   const hashing = new PasswordHashing()
-  const feed = new Feed(database.history)
+  const feed = new Feed(historyOf(database))
   const access = settings.access && { ...settings.access, keys: new KeyRing(keysOf(database)) }
   const catalog = createCatalog({
     repositories,

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fillTables } from '../database/bulk.ts'
+import { historyOf } from '../database/history.ts'
 import { openDatabase } from '../database/open.ts'
 import { type DatabaseAddress, databaseOperand } from '../database/settings.ts'
 import type { Storage } from '../part.ts'
@@ -20,7 +21,7 @@ export async function copy({ operands }: CommandLine, storages: readonly Storage
   const tables = storages.flatMap(storage => storage.tables)
   await using sourceDatabase = await openDatabase({ address: source }, migrations, { mustExist: true })
   await using targetDatabase = await openDatabase({ address: target }, migrations)
-  await targetDatabase.history.begin()
+  await historyOf(targetDatabase).begin()
   const shown = progress()
   const copied = await fillTables(targetDatabase, tables, (target, log) =>
     transfer(sourceDatabase, { target, log }, tables, shown),

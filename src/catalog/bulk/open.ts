@@ -1,4 +1,5 @@
 import { reasonOfRefusedRow } from '../../database/bulk.ts'
+import { historyOf } from '../../database/history.ts'
 import type { StoreDatabase } from '../../database/open.ts'
 import { OperatorError } from '../../program/operator-error.ts'
 import type { Loader } from './load.ts'
@@ -13,7 +14,7 @@ export function loaderOf(database: StoreDatabase, { isServing }: { readonly isSe
   const load = database.engine === 'sqlite' ? sqliteLoader(database, isServing) : postgresLoader(database, isServing)
   if (isServing) return load
   return async work => {
-    await database.history.begin()
+    await historyOf(database).begin()
     return load(work).catch(throwRefusal)
   }
 }

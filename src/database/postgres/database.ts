@@ -5,7 +5,6 @@ import { Batch, BatchFigures, type BatchLimits, type RunBatch } from './batch.ts
 import { Changes } from './changes.ts'
 import { inTime, ServerClock } from './deadline.ts'
 import { failureOf, isDiskFull, translated } from './failure.ts'
-import { PostgresHistory } from './history.ts'
 import { PlannedReads } from './planned-reads.ts'
 import { ANSWER_GRACE_MS, type Parameter, Pool, type Query, type RawConnection } from './pool.ts'
 import { readinessOf } from './readiness.ts'
@@ -61,8 +60,6 @@ export class PostgresDatabase implements AsyncDisposable {
   readonly ready: Promise<void>
   /** Tells of changes, unless there are replicas or the server cannot tell. */
   readonly changes = new Changes((sql, ...parameters) => this.readPrimary(sql, ...parameters))
-  /** The change log, for followers. */
-  readonly history = new PostgresHistory(this)
   readonly #closing = new AbortController()
   readonly #firstTry = Promise.withResolvers<void>()
   readonly #address: PostgresAddress

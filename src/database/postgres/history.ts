@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Change, ChangeHistory, LoggedPiece, LoggedTransaction } from '../change.ts'
 import { insertChanges, LOG_NO_CHANGES } from './changes.ts'
-import type { Query } from './pool.ts'
+import type { PostgresDatabase } from './database.ts'
 
 /**
  * SQL for the transactions that have not ended. Each holds the lock on its own id, and releases it a little after others see it as
@@ -51,12 +51,7 @@ interface PieceRow extends Row {
   readonly has_ended: boolean
 }
 
-/** The methods of a database that the history calls. */
-interface Source {
-  readonly readPrimary: Query
-  readonly write: Query
-  readonly isDistributed: boolean
-}
+type Source = Pick<PostgresDatabase, 'readPrimary' | 'write' | 'isDistributed'>
 
 /** Transactions that may still commit rows up to a position. */
 interface Gap {

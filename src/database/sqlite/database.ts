@@ -21,7 +21,6 @@ import {
 } from './connection.ts'
 import { isFailedSync } from './failure.ts'
 import { GroupCommit, WRITE_RETRY_MS, WRITE_WAIT_MAX_MS } from './group-commit.ts'
-import { SqliteHistory } from './history.ts'
 import { LogRecord } from './log-record.ts'
 import { LogSize } from './log-size.ts'
 import { LogSync } from './log-sync.ts'
@@ -58,8 +57,6 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly newFile: string | null
   /** The file is open from the beginning. */
   readonly ready = Promise.resolve()
-  /** The change log, for followers. */
-  readonly history: SqliteHistory
   readonly #path: string
   readonly #connection: Database
   readonly #commits: Commits
@@ -88,7 +85,6 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#log = new ChangeLog(connection, this.#commits)
     this.#record = new LogRecord(path)
     this.#condition = new FileCondition(connection, path, () => this.#isLogLost())
-    this.history = new SqliteHistory(this)
     this.#sync = new LogSync(
       connection,
       this.#commits,

@@ -1,7 +1,7 @@
-import type { Awaitable } from '../../awaitable.ts'
 import { type ChangeHistory, type LoggedPiece, type LoggedTransaction, newTag } from '../change.ts'
 import { BEGINNING, NO_CHANGES } from './change-log.ts'
-import type { Parameter, Prepared } from './connection.ts'
+import type { Prepared } from './connection.ts'
+import type { SqliteDatabase } from './database.ts'
 
 /** The size of a piece: limits on its rows and on their JSON, so that no read takes long. */
 const PIECE_ROWS = 500
@@ -23,22 +23,13 @@ interface Row {
   readonly changes: string
 }
 
-/** The methods of a database that the history calls. */
-interface Source {
-  prepare<Parameters extends Parameter[], Row = never>(sql: string): Prepared<Parameters, Row>
-  snapshot<Result>(read: () => Result): Awaitable<Result>
-  durable<Result>(read: () => Result): Awaitable<Result>
-  look<Result>(read: () => Result): Result
-  write<Result>(work: () => Result): Promise<Result>
-}
-
 /** The change log of a file, for followers. One row is one group of writes. */
 export class SqliteHistory implements ChangeHistory {
-  readonly #database: Source
+  readonly #database: SqliteDatabase
   readonly #select: Prepared<[from: number], Row>
   readonly #selectLast: Prepared<[], Row>
 
-  constructor(database: Source) {
+  constructor(database: SqliteDatabase) {
     this.#database = database
     this.#select = database.prepare(`SELECT ${COLUMNS} FROM change_log WHERE place >= ? ORDER BY place`)
     this.#selectLast = database.prepare(

@@ -57,6 +57,8 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly newFile: string | null
   /** The file is open from the beginning. */
   readonly ready = Promise.resolve()
+  /** For statements that may take longer than 10 ms. */
+  readonly beside: ReadingThread
   readonly #path: string
   readonly #connection: Database
   readonly #commits: Commits
@@ -73,7 +75,6 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #writes: GroupCommit
   readonly #writeSucceeds = writeTrial(() => this.write(() => this.#tryWrite()))
   #scans: Scans | null = null
-  #beside: ReadingThread | null = null
   /** Whether there were reads since the last group of writes. */
   #wasRead = false
 
@@ -97,6 +98,7 @@ export class SqliteDatabase implements AsyncDisposable {
       this.#writes.beside(work),
     )
     this.#logSize = new LogSize(connection)
+    this.beside = new ReadingThread(path, this.#condition, () => this.#commitsOnDisk())
     this.#writing = new WritingThread(path, this.#condition)
     this.#writes = new GroupCommit(connection, this.#condition, this.#sync, {
       beforeTransaction: () => {
@@ -171,12 +173,6 @@ export class SqliteDatabase implements AsyncDisposable {
   get scans(): Scans {
     this.#scans ??= this.#condition.reading(() => openScans(this.#path, this.#condition, () => this.#commitsOnDisk()))
     return this.#scans
-  }
-
-  /** For statements that may take longer than 10 ms. Its thread starts when it is first called. */
-  get beside(): ReadingThread {
-    this.#beside ??= new ReadingThread(this.#path, this.#condition, () => this.#commitsOnDisk())
-    return this.#beside
   }
 
   /**
@@ -332,7 +328,7 @@ export class SqliteDatabase implements AsyncDisposable {
     await this.#writes.close()
     await this.#checkpoints[Symbol.asyncDispose]()
     await this.#writing[Symbol.asyncDispose]()
-    await this.#beside?.[Symbol.asyncDispose]()
+    await this.beside[Symbol.asyncDispose]()
     // Reads went on until now.
     this.#snapshot.end()
     this.#scans?.[Symbol.dispose]()

@@ -51,9 +51,7 @@ export class ReadingThread implements AsyncDisposable {
    * Runs the statement on a snapshot of all commits so far, and resolves to its rows. Calls run one after the other. Rejects with
    * a `BusyError` if too many calls wait, and with a `DatabaseUnavailableError` if the thread ends or the statement takes too long.
    */
-  all<Row>(sql: string, parameters: readonly Parameter[]): Promise<Row[]> {
-    return this.#inTurn(thread => allIn(thread)<Row>(sql, parameters))
-  }
+  readonly all: ReadAll = (sql, parameters) => this.#inTurn(thread => allIn(thread)(sql, parameters))
 
   /** Like `all`, for several statements on one snapshot. */
   together<Result>(work: (all: ReadAll) => Promise<Result>): Promise<Result> {

@@ -42,7 +42,7 @@ export function sqliteIndexReads<Row extends Values>(
     },
   })
   return {
-    ...readsBy((sql, parameters) => database.beside.all(sql, parameters)),
+    ...readsBy(database.beside.all),
     together: work => database.beside.together(all => work(readsBy(all))),
   }
 }

@@ -3,7 +3,6 @@ import type { Awaitable } from '../../../awaitable.ts'
 import type { GoneRows } from '../../../database/change.ts'
 import type { Parameter } from '../../../database/sqlite/connection.ts'
 import type { SqliteDatabase, SqliteTransaction } from '../../../database/sqlite/database.ts'
-import type { ReadAll } from '../../../database/sqlite/reading-thread.ts'
 import type { Scans } from '../../../database/sqlite/scans.ts'
 import { lazy } from '../../../shared.ts'
 import { changeOf, Gone } from '../change.ts'
@@ -44,10 +43,10 @@ export function sqliteTable<Row extends Values>(
       `SELECT owner.id FROM ${table} AS owner ${indexedBy(where.length === 0 ? `${table}_by_id` : index)}
       WHERE ${list.where} ORDER BY ${list.orderBy} LIMIT ? OFFSET ?`,
   )
-  const beside: ReadAll = (sql, parameters) => database.beside.all(sql, parameters)
+  const { all } = database.beside
   const deepPage = async (query: ListQuery<Row>) => {
     const { sql, parameters } = database.look(() => pageOf(query))
-    return pageOfRows(query, await beside<PlacedRow>(sql, [...parameters, query.limit + 1, query.from.skip]))
+    return pageOfRows(query, await all<PlacedRow>(sql, [...parameters, query.limit + 1, query.from.skip]))
   }
   const rowsSql = (query: ListQuery<Row>) => {
     const { where, orderBy, parameters } = listSql(resource, query, SQLITE_PARAMETERS)
@@ -85,7 +84,7 @@ export function sqliteTable<Row extends Values>(
   return {
     reads: some => rowReads(database, some),
     page: query => {
-      if (looksAtValues(query)) return pageBeside(beside, resource, query, rowsSql(query))
+      if (looksAtValues(query)) return pageBeside(all, resource, query, rowsSql(query))
       if (query.from.skip >= PASSED_OVER_MANY) return deepPage(query)
       // An index leads to the rows in their order, so that this takes no longer than to read them.
       return database.snapshot(() => {
@@ -93,7 +92,7 @@ export function sqliteTable<Row extends Values>(
         return pageOfRows(query, statement.all(...parameters, query.limit + 1, query.from.skip))
       })
     },
-    count: (query, most) => countBeside(beside, rowsSql(query), most),
+    count: (query, most) => countBeside(all, rowsSql(query), most),
     canScan: async () => {},
     // The representation is made of the written values, which takes half the time of reading them back.
     create: (row, claim) =>

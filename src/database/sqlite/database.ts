@@ -75,8 +75,6 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #writes: GroupCommit
   readonly #writeSucceeds = writeTrial(() => this.write(() => this.#tryWrite()))
   #scans: Scans | null = null
-  /** Whether there were reads since the last group of writes. */
-  #wasRead = false
 
   constructor(path: string, connection: Database, newFile: string | null) {
     this.#path = path
@@ -90,8 +88,8 @@ export class SqliteDatabase implements AsyncDisposable {
       connection,
       this.#commits,
       this.#record,
+      this.#condition,
       () => this.#checkpoints.copying !== null,
-      error => this.#condition.afterSync(error),
     )
     this.#snapshot = new TurnSnapshot(connection, this.#commits, this.#sync)
     this.#checkpoints = new Checkpoints(path, this.#commits, this.#condition, this.#sync, work =>
@@ -100,23 +98,9 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#logSize = new LogSize(connection)
     this.beside = new ReadingThread(path, this.#condition, () => this.#commitsOnDisk())
     this.#writing = new WritingThread(path, this.#condition)
-    this.#writes = new GroupCommit(connection, this.#condition, this.#sync, {
-      beforeTransaction: () => {
-        this.#snapshot.end()
-        const wasRead = this.#wasRead
-        this.#wasRead = false
-        return wasRead
-      },
-      afterLock: () => {
-        this.#checkForCommits()
-        this.#log.read()
-      },
-      beforeCommit: changes => this.#log.append(changes),
-      afterCommit: changes => {
-        this.#checkpoints.committed()
-        this.#log.committed(changes)
-        this.#logSize.committed()
-      },
+    this.#writes = new GroupCommit(connection, this.#condition, this.#sync, this.#snapshot, this.#log, () => {
+      this.#checkpoints.committed()
+      this.#logSize.committed()
     })
   }
 
@@ -134,7 +118,7 @@ export class SqliteDatabase implements AsyncDisposable {
    * snapshot are on the disk, those of other processes included: a promise waits for a slow disk.
    */
   snapshot<Result>(read: () => Result): Awaitable<Result> {
-    this.#wasRead = true
+    this.#snapshot.noteRead()
     return this.durable(read)
   }
 
@@ -180,7 +164,7 @@ export class SqliteDatabase implements AsyncDisposable {
    * one system call if nobody has committed.
    */
   current<Result>(look: () => Result): Result {
-    this.#wasRead = true
+    this.#snapshot.noteRead()
     this.#checkForCommits()
     this.#condition.mustHaveBeenInPlace()
     if (!this.#log.isRead) this.look(() => {})

@@ -6,9 +6,11 @@ import { COUNTS, Histogram, SECONDS } from '../../metrics/histogram.ts'
 import { timedFromQueue } from '../../tracing/timeline.ts'
 import type { Change } from '../change.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
+import type { ChangeLog } from './change-log.ts'
 import type { FileCondition } from './condition.ts'
 import { isBusy, isDamage, reasonOfRefusedRow } from './failure.ts'
 import type { LogSync } from './log-sync.ts'
+import type { TurnSnapshot } from './turn-snapshot.ts'
 
 /** The longest wait of a write for the lock of another process, and the pause between its tries. */
 export const WRITE_WAIT_MAX_MS = 10_000
@@ -51,27 +53,14 @@ interface WaitingWrite {
   failed(error: unknown): void
 }
 
-/** Lets reads on the same connection make way for a group of writes. */
-interface GroupEvents {
-  /**
-   * Called before a group begins its transaction, because a connection has only one at a time. Returns whether there were reads
-   * since the last group.
-   */
-  readonly beforeTransaction: () => boolean
-  /** Called when the group has the write lock, before its first write. */
-  readonly afterLock: () => void
-  /** Called after the last write, in the same transaction. */
-  readonly beforeCommit: (changes: readonly Change[]) => void
-  /** Called after the commit, before it is on the disk. */
-  readonly afterCommit: (changes: readonly Change[]) => void
-}
-
 /** Commits all writes of one event-loop turn in one transaction, with at most one sync. */
 export class GroupCommit {
   readonly #connection: Database
   readonly #condition: FileCondition
   readonly #sync: LogSync
-  readonly #events: GroupEvents
+  readonly #snapshot: TurnSnapshot
+  readonly #log: ChangeLog
+  readonly #afterCommit: () => void
   readonly #beginImmediate: Statement
   readonly #commit: Statement
   readonly #savepoint: Statement
@@ -91,11 +80,21 @@ export class GroupCommit {
   /** Running average. */
   #commitMs = 0
 
-  constructor(connection: Database, condition: FileCondition, sync: LogSync, events: GroupEvents) {
+  /** `afterCommit` is called after each commit, before it is on the disk. */
+  constructor(
+    connection: Database,
+    condition: FileCondition,
+    sync: LogSync,
+    snapshot: TurnSnapshot,
+    log: ChangeLog,
+    afterCommit: () => void,
+  ) {
     this.#connection = connection
     this.#condition = condition
     this.#sync = sync
-    this.#events = events
+    this.#snapshot = snapshot
+    this.#log = log
+    this.#afterCommit = afterCommit
     this.#beginImmediate = connection.prepare('BEGIN IMMEDIATE')
     this.#commit = connection.prepare('COMMIT')
     this.#savepoint = connection.prepare('SAVEPOINT write')
@@ -203,14 +202,15 @@ export class GroupCommit {
    */
   #commitGroup(run: 'together' | 'each' | 'alone' = 'together'): void {
     if (this.#isBeside) return
-    const isAmongReads = this.#events.beforeTransaction()
+    const isAmongReads = this.#snapshot.makeWay()
     if (!this.#beginGroup()) return
     let group: WaitingWrite[] = []
     const done: WaitingWrite[] = []
     const changes: Change[] = []
     const end = performance.now() + (isAmongReads ? this.#shareOfWrites() : GROUP_MAX_MS)
     try {
-      this.#events.afterLock()
+      this.#log.hasNewCommits()
+      this.#log.read()
       for (const write of this.#waiting.slice(0, run === 'alone' ? 1 : GROUP_MAX)) {
         group.push(write)
         if (run === 'together') write.work(changes)
@@ -223,7 +223,7 @@ export class GroupCommit {
         done.push(write)
         if (performance.now() > end) break
       }
-      this.#events.beforeCommit(changes)
+      this.#log.append(changes)
       this.#commitTransaction(done.length)
     } catch (error) {
       const mayBeOfOneWrite = run === 'together' && done.length < group.length && !this.#endsGroup(error)
@@ -244,7 +244,8 @@ export class GroupCommit {
     }
     this.#waiting.splice(0, group.length)
     if (done.length > 0) {
-      this.#events.afterCommit(changes)
+      this.#log.committed(changes)
+      this.#afterCommit()
       this.#answerWhenDurable(done, isAmongReads)
     }
     this.#schedule()

@@ -4,6 +4,7 @@ import type { Awaitable } from '../../awaitable.ts'
 import { Histogram, SECONDS } from '../../metrics/histogram.ts'
 import { timed } from '../../tracing/timeline.ts'
 import type { Commits } from './commits.ts'
+import type { FileCondition } from './condition.ts'
 import { companionFile } from './connection.ts'
 import { isWithin, type LogPosition, type LogRecord } from './log-record.ts'
 
@@ -43,8 +44,8 @@ export class LogSync {
   readonly #databaseFile: number
   readonly #commits: Commits
   readonly #record: LogRecord
+  readonly #condition: FileCondition
   readonly #isDiskBusy: () => boolean
-  readonly #failureOf: (error: unknown) => Error
   /** The end of the part of the log that is on the disk, as far as this process knows. */
   #durable: LogPosition | null = null
   /** A later sync would succeed although the disk has lost what this one could not store. */
@@ -59,15 +60,15 @@ export class LogSync {
 
   /**
    * From now on, the connection does not sync its commits itself; it must not be in a transaction. While `isDiskBusy`, no commit
-   * blocks the event loop until the disk has it. If a sync fails, `failureOf` makes the error for the callers. The disk may then
-   * have lost the last commits, so further ones are refused.
+   * blocks the event loop until the disk has it. If a sync fails, the disk may have lost the last commits, so further ones are
+   * refused.
    */
   constructor(
     connection: Database,
     commits: Commits,
     record: LogRecord,
+    condition: FileCondition,
     isDiskBusy: () => boolean,
-    failureOf: (error: unknown) => Error,
   ) {
     connection.run('PRAGMA synchronous = NORMAL')
     this.path = companionFile(connection, '-wal')
@@ -76,7 +77,7 @@ export class LogSync {
     this.#commits = commits
     this.#record = record
     this.#isDiskBusy = isDiskBusy
-    this.#failureOf = failureOf
+    this.#condition = condition
   }
 
   /** The average time for which a sync blocks the event loop; 0 if syncs do not block it. */
@@ -136,7 +137,7 @@ export class LogSync {
   failed(error: unknown): Error {
     const { position } = this.#commits
     if (position) this.#record.lost(position)
-    this.#failure ??= this.#failureOf(error)
+    this.#failure ??= this.#condition.afterSync(error)
     return this.#failure
   }
 

@@ -20,6 +20,8 @@ export class TurnSnapshot {
   #isOpen = false
   /** Whether all its commits are known to be on the disk. */
   #isOnDisk = false
+  /** Whether there were reads for clients since the last group of writes. */
+  #wasRead = false
 
   constructor(connection: Database, commits: Commits, sync: LogSync) {
     this.#connection = connection
@@ -49,6 +51,19 @@ export class TurnSnapshot {
     const onDisk = this.#sync.upTo(this.#commits.isAsSeen() ? this.#commits.position : null)
     this.#isOnDisk = !(onDisk instanceof Promise)
     return onDisk
+  }
+
+  /** Notes a read for a client, which the next writes make way for. */
+  noteRead(): void {
+    this.#wasRead = true
+  }
+
+  /** Ends it for a group of writes. Returns whether there were reads for clients since the last group. */
+  makeWay(): boolean {
+    this.end()
+    const wasRead = this.#wasRead
+    this.#wasRead = false
+    return wasRead
   }
 
   end(): void {

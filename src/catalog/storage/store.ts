@@ -58,18 +58,11 @@ export interface ShownResources<Row extends Values> extends Lists<Row> {
 }
 
 /** The lists of one kind of resource. A short one is read as a page, a long one in pieces. */
-export interface Lists<Row extends Values> {
+export interface Lists<Row extends Values> extends RowReads<Row> {
   /** With `known`, the ids of the list were read before. */
   page(query: ListQuery<Row>, known?: IdPage): Awaitable<ListPage>
-  /**
-   * Reads a piece of a long list in the order of ids. It uses no cache, and leaves nothing in one. Call it after `end`, which finds
-   * the place to read until.
-   */
-  scan(query: ListQuery<Row>): Awaitable<Scanned>
   /** The ids of a list up to its limit, for one that is read by ids in pieces. */
   ids(query: ListQuery<Row>): Awaitable<IdPage>
-  /** Reads the first of these, as many as are held in memory at once. */
-  read(ids: readonly number[]): Awaitable<Read>
   /** The number of items in a list, or `most` if there are more. The limit of the query and where it begins do not matter. */
   count(query: ListQuery<Row>, most: number): Awaitable<number>
   /** Finds the end of a list in the order of ids, without reading its items. */
@@ -125,9 +118,11 @@ export interface IdPage extends ListEnd {
   readonly revisions: readonly (number | null)[] | null
 }
 
-/** Reads rows as resources with all of their members, or with some. */
+/** Reads rows as resources with all of their members, or with some. It uses no cache, and leaves nothing in one. */
 export interface RowReads<Row extends Values> {
+  /** Reads the first of these, as many as are held in memory at once. */
   read(ids: readonly number[]): Awaitable<Read>
+  /** Reads a piece of a long list in the order of ids. Call it after `end`, which finds the place to read until. */
   scan(query: ListQuery<Row>): Awaitable<Scanned>
 }
 

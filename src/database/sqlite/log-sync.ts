@@ -108,7 +108,7 @@ export class LogSync {
    */
   upTo(position: LogPosition | null): Awaitable<void> {
     // After a failure, reads go on, and may show what the disk has lost.
-    if (this.#failure || (position && this.covers(position))) return
+    if (this.#failure || (position && this.#covers(position))) return
     if (this.#isFast) return this.#now()
     const running = position && this.#running && isWithin(position, this.#running.position) ? this.#running : null
     return timed('waiting for the disk', () =>
@@ -128,11 +128,6 @@ export class LogSync {
     if (error) throw this.failed(error)
   }
 
-  /** Whether the log up to this position is known to be on the disk. */
-  covers(position: LogPosition): boolean {
-    return position.frames === 0 || isWithin(position, this.#durable) || this.#record.covers(position)
-  }
-
   /** The disk has lost a part of the log, or of what was copied from it. Tells other processes. Returns the error for the callers. */
   failed(error: unknown): Error {
     const { position } = this.#commits
@@ -146,6 +141,11 @@ export class LogSync {
     while (this.#syncing) await this.#syncing
     closeSync(this.#file)
     closeSync(this.#databaseFile)
+  }
+
+  /** Whether the log up to this position is known to be on the disk. */
+  #covers(position: LogPosition): boolean {
+    return position.frames === 0 || isWithin(position, this.#durable) || this.#record.covers(position)
   }
 
   get #isIdle(): boolean {

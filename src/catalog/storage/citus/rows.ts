@@ -1,5 +1,6 @@
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Query } from '../../../database/postgres/pool.ts'
+import { inOrder, oneOrSeveral, type ReadIds, singly } from '../postgres/reads.ts'
 import {
   cappedBytesOf,
   columnSql,
@@ -14,7 +15,6 @@ import {
   textsIf,
   type WeighedGroup,
 } from '../postgres/rows.ts'
-import { inOrder, oneOrSeveral, type ReadIds, singly } from '../postgres/table.ts'
 import { NESTED_MAX, type NestedArray, type StoredResource, type Values } from '../resource.ts'
 import { nestedObjects, selectedItemColumns } from '../shape.ts'
 import type { Places } from './places.ts'

@@ -7,7 +7,7 @@ import { BY_RELEVANCE, type Cursor, type ListQuery } from '../query.ts'
 import { allOf, listSql } from '../query-sql.ts'
 import type { IndexedResource, Values } from '../resource.ts'
 import type { IdPage } from '../store.ts'
-import { countRows, type Placed, type Places, POSTGRES_PARAMETERS, pageOf, readPage, readPlaces } from './table.ts'
+import { countRows, type Placed, type Places, POSTGRES_PARAMETERS, pageOf, readPage, readPlaces } from './lists.ts'
 
 /**
  * PostgreSQL's planner takes every beginning of a word for one that half a percent of all rows have. For a rarer one, it may walk

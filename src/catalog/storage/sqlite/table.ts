@@ -1,30 +1,24 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Awaitable } from '../../../awaitable.ts'
 import type { GoneRows } from '../../../database/change.ts'
 import type { Parameter } from '../../../database/sqlite/connection.ts'
 import type { SqliteDatabase, SqliteTransaction } from '../../../database/sqlite/database.ts'
-import type { Scans } from '../../../database/sqlite/scans.ts'
-import { lazy } from '../../../shared.ts'
 import { changeOf, Gone } from '../change.ts'
 import { type ListQuery, looksAtValues } from '../query.ts'
 import { listSql, type PlacedRow, pageOfRows } from '../query-sql.ts'
 import type { NestedArray, Reference, StoredResource, Value, Values } from '../resource.ts'
 import { type ExpectedRevisions, isExpected, newRevision } from '../revision.ts'
-import { type FlatRow, joins, nestedObjects, objectColumns, selectedColumns } from '../shape.ts'
-import type { Changed, Done, Found, Missing, ResourceTable, RowReads, Scanned, Update } from '../store.ts'
-import { CHUNK_WEIGHT_MAX } from '../weights.ts'
+import { type FlatRow, nestedObjects, objectColumns } from '../shape.ts'
+import type { Changed, Done, Missing, ResourceTable, Update } from '../store.ts'
 import type { SqliteKeys } from './keys.ts'
 import { countBeside, indexedBy, listStatements, pageBeside, SQLITE_PARAMETERS } from './lists.ts'
 import { column, sqliteReader } from './reader.ts'
+import { rowReads } from './reads.ts'
 
 /** Number of an array's rows deleted in one turn of the event loop. */
 const REMOVED_AT_ONCE = 50
 
 /** A list that passes over this many rows is read on the thread for long reads: a million of them take 6 ms. */
 const PASSED_OVER_MANY = 100_000
-
-/** Limit on the JSON of the items of a long list that are read at a time, in characters, unless a single one is longer. */
-const PIECE_MAX_CHARACTERS = 65_536
 
 /** Reads and writes one kind of resource, with statements that are prepared once. Each call sees one snapshot. */
 export function sqliteTable<Row extends Values>(
@@ -140,56 +134,6 @@ export function sqliteTable<Row extends Values>(
       })
     },
   }
-}
-
-/** Reads rows as resources with the members that `resource` shows. */
-function rowReads<Row extends Values>(database: SqliteDatabase, resource: StoredResource<Row>): RowReads<Row> {
-  const { find } = sqliteReader(database, resource)
-  const scan = lazy(() => scanning(database.scans, resource))
-  return {
-    read: ids =>
-      database.snapshot(() => {
-        const found: Found[] = []
-        let count = 0
-        let weight = 0
-        for (const id of ids) {
-          count += 1
-          const next = find(id)
-          if (!next) continue
-          found.push(next)
-          weight += next.json.length
-          if (weight > CHUNK_WEIGHT_MAX) break
-        }
-        return { found, count }
-      }),
-    scan: query => scan()(query),
-  }
-}
-
-/** Prepares the statements that read long lists. */
-function scanning<Row extends Values>(source: Scans, resource: StoredResource<Row>) {
-  const { represent } = sqliteReader(source, resource)
-  const statementOf = listStatements<Row, FlatRow>(
-    source,
-    resource,
-    (list, index) =>
-      `SELECT ${selectedColumns(resource, column)}
-      FROM ${resource.table} AS owner ${indexedBy(index)} ${joins(resource, 'CROSS JOIN')}
-      WHERE ${list.where} ORDER BY ${list.orderBy}`,
-  )
-  return (query: ListQuery<Row>): Awaitable<Scanned> =>
-    source.snapshot(() => {
-      const { statement, parameters } = statementOf(query)
-      const items: Found[] = []
-      let characters = 0
-      for (const row of statement.iterate(...parameters)) {
-        const item = represent(row)
-        items.push(item)
-        characters += item.json.length
-        if (characters >= PIECE_MAX_CHARACTERS) return { items, last: row.id }
-      }
-      return { items, last: null }
-    })
 }
 
 /** Makes the function that reads what followers are told of the rows which are deleted with their owner. */

@@ -204,15 +204,16 @@ export class GroupCommit {
     if (this.#isBeside) return
     const isAmongReads = this.#snapshot.makeWay()
     if (!this.#beginGroup()) return
-    let group: WaitingWrite[] = []
-    const done: WaitingWrite[] = []
+    const group: WaitingWrite[] = []
     const changes: Change[] = []
+    let isInWrite = false
     const end = performance.now() + (isAmongReads ? this.#shareOfWrites() : GROUP_MAX_MS)
     try {
       this.#log.hasNewCommits()
       this.#log.read()
       for (const write of this.#waiting.slice(0, run === 'alone' ? 1 : GROUP_MAX)) {
         group.push(write)
+        isInWrite = true
         if (run === 'together') write.work(changes)
         else if (!this.#runInSavepoint(write, changes)) {
           // It was rejected, so it must not run again.
@@ -220,33 +221,30 @@ export class GroupCommit {
           this.#waiting.splice(group.length, 1)
           continue
         }
-        done.push(write)
+        isInWrite = false
         if (performance.now() > end) break
       }
       this.#log.append(changes)
-      this.#commitTransaction(done.length)
+      this.#commitTransaction(group.length)
     } catch (error) {
-      const mayBeOfOneWrite = run === 'together' && done.length < group.length && !this.#endsGroup(error)
+      const mayBeOfOneWrite = run === 'together' && isInWrite && !this.#endsGroup(error)
       if (this.#connection.inTransaction) this.#connection.run('ROLLBACK')
-      if (mayBeOfOneWrite) {
-        this.#commitGroup('each')
-        return
-      }
-      // Somebody's own table may have a deferred foreign key: the commit checks it, and does not say whose write violates it.
-      if (group.length > 1 && reasonOfRefusedRow(error) !== null) {
+      if (mayBeOfOneWrite) this.#commitGroup('each')
+      else if (group.length > 1 && reasonOfRefusedRow(error) !== null) {
+        // Somebody's own table may have a deferred foreign key: the commit checks it, and does not say whose write violates it.
         for (const _ of group) this.#commitGroup('alone')
-        return
+      } else {
+        // If the group could not even begin, those that would have been in it fail.
+        for (const write of this.#waiting.splice(0, group.length || GROUP_MAX)) write.failed(error)
+        this.#schedule()
       }
-      // If the group could not even begin, those that would have been in it fail, too.
-      if (group.length === 0) group = this.#waiting.slice(0, GROUP_MAX)
-      for (const write of group) write.failed(error)
-      done.length = 0
+      return
     }
     this.#waiting.splice(0, group.length)
-    if (done.length > 0) {
+    if (group.length > 0) {
       this.#log.committed(changes)
       this.#afterCommit()
-      this.#answerWhenDurable(done, isAmongReads)
+      this.#answerWhenDurable(group, isAmongReads)
     }
     this.#schedule()
   }

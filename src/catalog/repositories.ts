@@ -11,7 +11,7 @@ import { PRODUCTS, type ProductRow } from './products/stored.ts'
 import { REVIEWS, type ReviewRow } from './reviews/stored.ts'
 import { searchIndexOf } from './search-index.ts'
 import { type CacheFigures, RepresentationCache } from './storage/cache/cached.ts'
-import { facetCounting } from './storage/cache/facets.ts'
+import { cachedFacets } from './storage/cache/facets.ts'
 import { citusTable } from './storage/citus/table.ts'
 import type { KeyStore } from './storage/idempotency/keys.ts'
 import { AnswerSpace } from './storage/idempotency/space.ts'
@@ -95,7 +95,7 @@ export function repositoriesOf(
       const hasRows = async <Row extends Values>({ end }: Lists<Row>) => (await end(wholeList())).last !== null
       return !((await hasRows(categories)) || (await hasRows(products)) || (await hasRows(users)))
     },
-    countFacets: facetCounting(facetCounter(facetReads, searchIndex), cache),
+    countFacets: cachedFacets(facetCounter(facetReads, searchIndex), cache),
     searchIndex,
     probe: () => database.probe(),
     cacheFigures: () => cache.figures,

@@ -16,7 +16,7 @@ const DEPENDENCIES: readonly ChangedPart[] = [
 const FACETS_BYTES = 400
 
 /** Counts facets, by way of the cache. */
-export function facetCounting<Row extends Values>(
+export function cachedFacets<Row extends Values>(
   facets: ReturnType<typeof facetCounter<Row>>,
   cache: RepresentationCache,
 ): CountFacets<Row> {

@@ -82,8 +82,8 @@ export class ChangeLog {
     return this.#isRead
   }
 
-  /** Checks whether anyone has committed since the last check. */
-  hasNewCommits(): boolean {
+  /** Checks for commits by anyone. Returns whether there were any since the last check. */
+  check(): boolean {
     if (!this.#commits.hasNew()) return false
     this.#isRead = false
     return true

@@ -342,7 +342,7 @@ export class SqliteDatabase implements AsyncDisposable {
   }
 
   #checkForCommits(): void {
-    if (this.#log.hasNewCommits()) this.#snapshot.end()
+    if (this.#log.check()) this.#snapshot.end()
   }
 
   /** The step that logs the changes of a transaction on another connection, while that has the write lock. */

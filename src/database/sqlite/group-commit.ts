@@ -209,7 +209,7 @@ export class GroupCommit {
     let isInWrite = false
     const end = performance.now() + (isAmongReads ? this.#shareOfWrites() : GROUP_MAX_MS)
     try {
-      this.#log.hasNewCommits()
+      this.#log.check()
       this.#log.read()
       for (const write of this.#waiting.slice(0, run === 'alone' ? 1 : GROUP_MAX)) {
         group.push(write)

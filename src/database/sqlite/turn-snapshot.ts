@@ -72,7 +72,7 @@ export class TurnSnapshot {
     this.#commit.run()
   }
 
-  /** Ends it after an error, of which SQLite may have ended it already. */
+  /** Ends it after an error, with which SQLite may have ended it already. */
   abandon(): void {
     this.#isOpen = false
     if (this.#connection.inTransaction) this.#connection.run('ROLLBACK')

@@ -124,8 +124,8 @@ export interface Page<Item> {
   /** Whether `next` gives a page. */
   hasNext: boolean
   /**
-   * The cursor of the next page: give it to `list` with the same parameters. Undefined after the last page, and if the list is in
-   * the order of ids: then `after_id`, with the id of the last item, leads on.
+   * The cursor of the next page: give it to `list` with the same parameters. Undefined after the last page; if there was a `skip`,
+   * which leads on by itself; and if the list is in the order of ids: then `after_id`, with the id of the last item, leads on.
    */
   cursor: string | undefined
   /** Gets the next page, or null after the last. `signal` is not that of this page; the other options are, unless you give them. */

@@ -121,11 +121,11 @@ export function follow(send, retries = RETRIES, { signal, since, onConnection, .
 }
 
 /**
- * Whether somebody who follows should wait for the end of it. A proxy without a server behind it says 503, too.
+ * Whether somebody who follows should wait for the end of it. A proxy without a server behind it says 503, too, or 404.
  * @param {StockroomError} error
  */
 function isOutage({ status }) {
-  return status === undefined || [408, 429].includes(status) || status >= 500
+  return status === undefined || [404, 408, 429].includes(status) || status >= 500
 }
 
 /**

@@ -286,13 +286,13 @@ test('a feed that was there once is waited for, whatever fails', async () => {
     response.writeHead(502, { 'Content-Type': 'text/html' })
     response.end('<h1>Bad Gateway</h1>')
   }
-  // HAProxy says 408 on a connection that was kept open.
+  // HAProxy says 408 on a connection that was kept open, Traefik 404 while its server restarts.
   const said = [failure(408, 'Too slow'), failure(503, 'No server'), failure(500, 'Internal Server Error')] as const
-  const failures = [cut, proxy, ...said, cut] as const
+  const failures = [cut, proxy, ...said, answer('404 page not found', {}, 404), cut] as const
   const later = failure(429, 'Too many', { 'Retry-After': '0' })
   await using feed = await startFeed(streamed(READY, CUT), ...failures, later, streamed(RESUMED, change(1)))
   expect(idsOf(await first(2, feed, {}, { retries: 0 }))).toEqual(['0.a', '1.a'])
-  expect(feed.asked).toHaveLength(9)
+  expect(feed.asked).toHaveLength(10)
 })
 
 test('a feed that refuses the client ends with that error', async () => {

@@ -132,6 +132,8 @@ test('in a page of another origin, too, a write that a proxy makes a GET of, by 
       const { createClient } = await import('/client/index.js')
       const { products } = createClient('${shop.address}')
       const { id } = await products.create({ name: 'Spade', description: 'Steel', price: 30 })
+      // The browser keeps it, and asks only whether it is as before.
+      await products.get(id)
       const redirected = createClient('${proxy.address}').products
       const writes = [redirected.update(id, { name: 'Spade', description: 'Steel', price: 1 }), redirected.delete(id)]
       const outcomes = await Promise.allSettled(writes)

@@ -121,8 +121,8 @@ export function operation<Path extends z.ZodObject, Query extends z.ZodObject, B
   app.on(method, route, context => handle(context.req.raw, context.env))
 }
 
-/** The response to a read whose client asked for strict handling (RFC 7240, 3). */
+/** The response to a read whose client asked for strict handling (RFC 7240, 3). A browser shows its page a 304 as the 200 it has kept. */
 function saysStrict(response: Response): Response {
-  if (response.status === 200) response.headers.set('Preference-Applied', STRICT_HANDLING)
+  if (response.status === 200 || response.status === 304) response.headers.set('Preference-Applied', STRICT_HANDLING)
   return response
 }

@@ -127,7 +127,12 @@ const RETRY_HEADERS = { 'Retry-After': { $ref: '#/components/headers/RetryAfter'
 export const RESPONSES = {
   NotModified: {
     description: 'The client has the current answer',
-    headers: { ...SHARED_HEADERS, ...READ_HEADERS, ...COUNTED_HEADERS },
+    headers: {
+      ...SHARED_HEADERS,
+      ...READ_HEADERS,
+      ...COUNTED_HEADERS,
+      'Preference-Applied': { $ref: '#/components/headers/PreferenceApplied' },
+    },
   },
   BadRequest: failure('`Host` or `If-Match` is malformed, or there are several of `Host`'),
   InProgress: failure('A request with the same `Idempotency-Key` is in progress', RETRY_HEADERS),

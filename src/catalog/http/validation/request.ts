@@ -139,7 +139,12 @@ function parserOf(field: z.core.$ZodType): Parser {
   const numbers = numbersOf(field)
   const parse = numbers === 'integers' ? spelledInteger : numbers === 'all' ? spelledNumber : String
   if (!isList(field)) return text => parse(text)
-  return (text, before) => [...(Array.isArray(before) ? before : []), ...text.split(',').map(item => parse(item))]
+  return (text, before) => {
+    // Not a copy for each of them: there may be thousands.
+    const items: unknown[] = Array.isArray(before) ? before : []
+    for (const item of text.split(',')) items.push(parse(item))
+    return items
+  }
 }
 
 function readFields<Schema extends z.ZodType>(

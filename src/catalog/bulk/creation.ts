@@ -56,9 +56,9 @@ async function createAll(
   const answer = async () => {
     const read: CheckedRows[] = []
     let wrong = 0
-    for await (const lines of ndjsonLines(chunksOf(body, keyed))) {
-      // No more are reported, and the errors of millions of short lines would take gigabytes. The client sends the rest all the same.
-      if (wrong >= BAD_LINES_MAX) continue
+    // No more are reported, and the errors of millions of short lines would take gigabytes. The client sends the rest all the same.
+    const isEnough = () => wrong >= BAD_LINES_MAX
+    for await (const lines of ndjsonLines(chunksOf(body, keyed), isEnough)) {
       const some = await rowsOf(resource, lines, hashPasswords)
       wrong += some.bad.length
       read.push(some)

@@ -216,6 +216,19 @@ onOneEngine('NDJSON', api => {
     expect(answer.body).toMatchObject({ detail: { length: 1 } })
   })
 
+  test('millions of blank lines, or of wrong ones, take little more time than as many bytes of empty ones', async () => {
+    const duration = async (line: string, status: number) => {
+      const body = line.repeat(4_000_000 / line.length)
+      const began = performance.now()
+      const answer = await api.send('/products/', { method: 'POST', body, headers: { 'Content-Type': NDJSON } })
+      expect(answer.status, line).toBe(status)
+      return performance.now() - began
+    }
+    const ofEmpty = Math.min(await duration('\n', 200), await duration('\n', 200))
+    for (const blank of [' \n', '\r\n']) expect(await duration(blank, 200), blank).toBeLessThan(5 * ofEmpty)
+    expect(await duration('x\n', 422)).toBeLessThan(5 * ofEmpty)
+  })
+
   test('the error about a missing password comes with all other errors of the line, in the order of the fields', async () => {
     const missing = ['name', 'email', 'avatar', 'password'].map(field => ({
       loc: ['body', 1, field],

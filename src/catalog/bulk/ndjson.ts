@@ -12,11 +12,19 @@ export type Line = { readonly number: number } & (
 export const LINE_MAX_BYTES = BODY_MAX_BYTES + 4_096
 
 const LINE_FEED = 0x0a
+const OPENING_BRACE = 0x7b
 
-/** Reads NDJSON, one JSON value per line. Blank lines are skipped, but counted. Chunks may end anywhere. */
-export async function* ndjsonLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Line[]> {
+/**
+ * Reads NDJSON, one JSON value per line. Blank lines are skipped, but counted. Chunks may end anywhere. Once it is enough, it
+ * reads on, but yields no further lines.
+ */
+export async function* ndjsonLines(
+  chunks: AsyncIterable<Uint8Array>,
+  isEnough = () => false,
+): AsyncGenerator<readonly Line[]> {
   let number = 1
   for await (const bytes of wholeLines(chunks)) {
+    if (isEnough()) continue
     const lines: Line[] = []
     let start = 0
     while (start <= bytes.length) {
@@ -53,9 +61,10 @@ const lenient = new TextDecoder()
 function lineOf(bytes: Uint8Array, number: number): Line | null {
   if (bytes.length === 0) return null
   if (bytes.length > LINE_MAX_BYTES) return { number, errors: [tooLong] }
+  // Not when it has been parsed in vain, which takes many times as long: there may be millions of blank lines.
+  if (bytes[0] !== OPENING_BRACE && lenient.decode(bytes).trim() === '') return null
   const json = readJson(bytes)
   if ('value' in json) return { number, value: json.value }
-  if (lenient.decode(bytes).trim() === '') return null
   return { number, errors: [errorAt(['body', json.errorOffset], fault.notJson)] }
 }
 

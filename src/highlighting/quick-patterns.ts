@@ -15,6 +15,26 @@ const REWRITTEN: readonly (readonly [slow: string | RegExp, quick: string])[] = 
       String.raw`\b\s*+(<[],.<>?\[\w\s]*>)?\s*+(\[])*+\s*+(?<=\s)[$A-Z_a-z](?:[$\w]++[],\[\w\s]*+|(?:[],\[][],\[\w\s]*+)?+\s*+)[:;=])`,
     ),
   ],
+  // C#, the ranks and stars after a type, and a member's name: a blank between two of them matches as part of either.
+  [
+    inJson(String.raw`(?:\s*\[(?:\s*,\s*)*]\s*\??\s*)*`),
+    inJson(String.raw`(?:(?:\s*+\[(?:(?:\s*+,)++\s*+)?+](?:\s*\?)?)+\s*)?`),
+  ],
+  [inJson(String.raw`(?:\s*\*\s*)*`), inJson(String.raw`(?:(?:\s*+\*)+\s*)?`)],
+  [inJson(String.raw`\s+)(?<interface_name>`), inJson(String.raw`\s++)(?<interface_name>`)],
+  // C#, a `_` in a number: as a digit and as a separator.
+  [inJson(String.raw`(?:[01_]|((?<=\h)_(?=\h)))*`), inJson(String.raw`(?>[01_]|((?<=\h)_(?=\h)))*`)],
+  // CSS, an escape in a name: some of its digits match as the next characters of the name.
+  [/\(\?:(\\\\h\{1,6\}\|\.\)\)[*+])/g, '(?>$1'],
+  // Go, channels: a blank or arrow between two of them matches as part of either.
+  [inJson(String.raw`\bchan\b(?:\s*<-)?\s*)+`), inJson(String.raw`\bchan\b(?:\s*<-|(?!\s*<-\s*chan\b))\s*+)+`)],
+  // Go, types between brackets, and all that is between braces: each part of a word matches as a word.
+  [inJson(String.raw`(?:[*.\w]+(?:,\s+)?)+`), inJson(String.raw`(?:[*.\w]++(?:,\s+)?)+`)],
+  [
+    inJson(String.raw`(?:[*.\w]+{0,1}(?:\[[^]]+{0,1}])?(?:,\s+)?)+]`),
+    inJson(String.raw`(?:[*.\w]++{0,1}(?:\[[^]]+{0,1}])?(?:,\s+)?)+]`),
+  ],
+  [/\(\?:\\\\s\*\(\?:\(\?:\\\\w\+,[^`]+(\[\^\\"\/`)\\\\s\]\+;\?\)\+\)/g, '$1]*$1\\\\s])'],
   // HTML, a `<` that begins no tag, to mark it as wrong: after each of them, the rest of the line was searched for all tags.
   ['"match":"<","name":"invalid.illegal.bad-angle-bracket.html"', '"match":"(?!)"'],
 ]

@@ -61,7 +61,7 @@ export function listen(options: ListenOptions): Listening {
 
 /** Listens for the few requests of operators. Disposing ends them at once. */
 export function listenForOperators(options: OperatorOptions): AsyncDisposable & Pick<Listening, 'address'> {
-  const unlimited = { ...options, trustedProxies: 0, rateLimit: null }
+  const unlimited = { ...options, trustedProxies: 0, rateLimit: null, observers: [] }
   const server = bind(serving(unlimited, new Streaming(OPERATOR_STREAMS_MAX)), OPERATOR_PORT_FLAG)
   return {
     address: reachableAddress(options.host, server.port ?? options.port),

@@ -67,7 +67,7 @@ export interface RequestSettings extends Pick<ServerSettings, 'trustedProxies' |
   readonly allowedHosts: readonly string[]
   readonly streaming: Streaming
   /** Are told of every request. */
-  readonly observers?: readonly Observer[]
+  readonly observers: readonly Observer[]
 }
 
 /** A request and its response. */
@@ -88,7 +88,7 @@ export interface Observer {
 }
 
 /** Shared by all routes of a server. */
-interface Shared extends Required<Pick<RequestSettings, 'streaming' | 'observers'>> {
+interface Shared extends Pick<RequestSettings, 'streaming' | 'observers'> {
   readonly app: ServedApp
   readonly addressOf: ClientAddress
   readonly checkHost: (sent: string | null) => void
@@ -144,7 +144,7 @@ export class RunningRequest implements RequestScope {
 
 /** Makes handlers for the runtime's router that run the app, one for each route. */
 export function requestHandlers(app: ServedApp, settings: RequestSettings) {
-  const { trustedProxies, allowedHosts, rateLimit, streaming, observers = [] } = settings
+  const { trustedProxies, allowedHosts, rateLimit, streaming, observers } = settings
   const shared: Shared = {
     app,
     streaming,

@@ -67,7 +67,7 @@ export const workerTimeout: Setting<number> = count(
 
 const accessLog = onOff('ACCESS_LOG', 'on', 'log one line per request to standard error')
 
-export const logLevel: Setting<(typeof LOG_LEVELS)[number]> = {
+const logLevel: Setting<(typeof LOG_LEVELS)[number]> = {
   variable: 'LOG_LEVEL',
   flag: 'log-level',
   placeholder: 'LEVEL',

@@ -1,4 +1,4 @@
-import { getLogger, type LogLevel } from '@logtape/logtape'
+import { getLogger } from '@logtape/logtape'
 import { spawn } from 'bun'
 import { pause, systemClock } from '../clock.ts'
 import type { MetricsSource, ShownMetrics } from '../metrics/source.ts'
@@ -11,6 +11,7 @@ import { HttpError } from './errors.ts'
 import { checkHealth } from './health-check.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { claimPort, requireFreePort } from './port.ts'
+import type { ServerSettings } from './settings.ts'
 import { stopSignal } from './stop.ts'
 import { ALIVE_QUESTION, METRICS_QUESTION, printLine, WORKER_VARIABLE, type WorkerReport } from './worker.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
@@ -33,11 +34,8 @@ const OWN_SIGNAL_MS = 2_000
 /** Time limit for workers to drain. They normally end sooner. */
 const KILL_AFTER_MS = 4_900
 
-interface SupervisorSettings {
+interface SupervisorSettings extends Pick<ServerSettings, 'host' | 'port' | 'logLevel'> {
   readonly count: number
-  readonly host: string
-  readonly port: number
-  readonly level: LogLevel
   /** A worker that serves and does not answer for so long is replaced. */
   readonly timeoutMs: number
 }
@@ -50,8 +48,8 @@ export async function supervise(
   settings: SupervisorSettings,
   showMetrics: (source: MetricsSource) => Promise<ShownMetrics | null>,
 ): Promise<void> {
-  const { host, port, level } = settings
-  startLog(level)
+  const { host, port, logLevel } = settings
+  startLog(logLevel)
   using starting = new DisposableStack()
   if (port !== 0) {
     starting.use(claimPort(host, port))

@@ -1,6 +1,6 @@
 import type { MetricsSource, ShownMetrics } from '../metrics/source.ts'
 import { type CommandLine, fromEnvironment, type Setting, wholeNumber } from '../program/config.ts'
-import { host, logLevel, workers, workerTimeout } from './settings.ts'
+import { readServerSettings, workers, workerTimeout } from './settings.ts'
 import { ALONE, type ServingProcess, serveAsWorker, WORKER_VARIABLE } from './worker.ts'
 
 interface Serving {
@@ -25,13 +25,7 @@ export async function serveInWorkers(
   } else if (count === 1) {
     await serve(line, ALONE)
   } else {
-    const settings = {
-      count,
-      host: line.value(host),
-      port: line.value(port),
-      level: line.value(logLevel),
-      timeoutMs,
-    }
+    const settings = { ...readServerSettings(line, port), count, timeoutMs }
     await (await import('./supervisor.ts')).supervise(settings, source => showMetrics(line, source))
   }
 }

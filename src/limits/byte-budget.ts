@@ -6,7 +6,7 @@ export interface BudgetFigures {
   readonly waiting: number
 }
 
-/** The shape of limits on memory, in bytes, that several tasks share. A task that needs more than is free waits its turn. */
+/** A limit on memory, in bytes, that several tasks share. A task that needs more than is free waits its turn. */
 export class ByteBudget {
   readonly #max: number
   readonly #waiting: { readonly bytes: number; readonly start: () => void }[] = []

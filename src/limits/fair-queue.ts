@@ -8,7 +8,7 @@ interface Waiting {
 }
 
 /**
- * The shape of limits on how many at once: a number of places, and the queue for them. A free place goes to the owner that holds
+ * Limits how many tasks run at once: a number of places, and a queue for them. A free place goes to the owner that holds
  * the fewest; its own turns, and owners that hold equally many, are first come, first served.
  */
 export class FairQueue {

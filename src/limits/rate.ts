@@ -27,7 +27,7 @@ interface RateOptions {
 }
 
 /**
- * The shape of limits on how often: so many uses of each client in a window of time. A client's window begins with its first
+ * Limits how often each client may use something: so many uses in a window of time. A client's window begins with its first
  * use after the previous window has ended. In each window exactly the first uses are permitted. So at most twice as many are
  * permitted in any period of that length, and a client that never has more uses in such a period is never refused.
  *

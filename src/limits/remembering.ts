@@ -7,7 +7,7 @@ interface Limits<Value> {
   readonly keeps?: (value: Value) => boolean
 }
 
-/** The same function of a text, which keeps its results, because reading takes much longer than looking one up. */
+/** Caches the results of a function that reads a text, because reading takes much longer than a look-up. */
 export function remembering<Value>(
   read: (text: string) => Value,
   { max, charactersMax, keeps = () => true }: Limits<Value>,

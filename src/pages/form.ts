@@ -30,7 +30,7 @@ export function formLimit(bodyMaxBytes = FORM_MAX_BYTES): MiddlewareHandler {
   }
 }
 
-/** The fields of a submitted form. A field that is missing, or a form that is none, is an empty text. */
+/** The fields of a submitted form. A field that is missing is an empty text, and so is each field if the body is no form. */
 export interface Form {
   readonly text: (name: string) => string
   /** Of a field that may be there several times. */

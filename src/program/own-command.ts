@@ -1,6 +1,6 @@
 const IS_EXECUTABLE = Bun.main.startsWith('/$bunfs/')
 
-/** How an operator calls the program. Where only the executable is, npx would fetch another program of this name. */
+/** The program as an operator calls it. If only the executable is installed, npx would fetch another program of this name. */
 export const SHOWN_COMMAND = IS_EXECUTABLE ? 'stockroom' : 'npx stockroom'
 
 /** The command of this process without arguments: the executable, or Bun with the source. */

@@ -184,7 +184,7 @@ export function shownName(name: string): string {
   return JSON.stringify(name).replace(/[\p{Cc}\p{Cf}]/gu, character => character.split('').map(escaped).join(''))
 }
 
-/** The one between most names of fields: the name of an unknown column may contain any of them. */
+/** The delimiter that separates the most names of fields. The most frequent one may be part of a name that is unknown. */
 function delimiterIn(header: string, fields: readonly string[]): string {
   const namesBy = (delimiter: string) => {
     const names = header.split(delimiter).map(name => name.replaceAll('"', '').trim().toLowerCase())

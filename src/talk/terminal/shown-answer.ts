@@ -99,8 +99,8 @@ export class AnswerOnScreen {
 }
 
 /**
- * The number of lines with the content of the first lines that are drawn: these stay, although a further line may have changed the
- * layout of its whole block, as that of a table.
+ * The number of new lines that have the same content as the first `count` lines that are drawn. Those stay on the screen, even if a
+ * later line has changed the layout of their block, such as the widths of a table.
  */
 function sameContent(drawn: readonly string[], count: number, lines: readonly string[]): number {
   const shown = contentOf(drawn.slice(0, count))

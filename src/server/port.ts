@@ -12,8 +12,9 @@ export function bind(
   portFlag = 'port',
 ): Server<undefined> {
   try {
-    // Otherwise the runtime answers for a path of its own, and shows errors with their source.
-    return Bun.serve<undefined>({ ...options, development: false })
+    // In development, the runtime answers for a path of its own, and shows errors with their source. Otherwise, it shares the port
+    // unless it is told not to.
+    return Bun.serve<undefined>({ reusePort: false, ...options, development: false })
   } catch (error) {
     const code = errorCode(error)
     const place = `${options.hostname}:${options.port}`

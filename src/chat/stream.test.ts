@@ -90,6 +90,7 @@ chatOnEachEngine('the stream', ({ server, chat, begin, callsFor }) => {
 
   // Of each of these lines, the grammar as it comes takes a tenth of a second to two seconds.
   for (const [language, lines] of [
+    ['cpp', `struct A::a${`<'\\''`.repeat(55)}>\n`.repeat(150)],
     ['java', `var _${'\t'.repeat(120)}var ${'\t'.repeat(120)}\n`.repeat(30)],
     ['cs', `class A { a[]${'\t'.repeat(280)}>\n`.repeat(30)],
     ['css', `a:lang(b${'\\a'.repeat(40)}!\n`.repeat(200)],

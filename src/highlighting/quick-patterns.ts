@@ -4,6 +4,9 @@ import type { LanguageRegistration } from '@shikijs/primitive'
 const REWRITTEN: readonly (readonly [slow: string | RegExp, quick: string])[] = [
   // C++, after each `*` and `&` of a type: between two of them, both of the first two places are there.
   [inJson(String.raw`|(?<=\W)|(?=\W)|^|\n?$|\A|\Z)`), inJson(String.raw`|(?>(?<=\W)|(?=\W)|^|\n?$|\A|\Z))`)],
+  // C++, a quoted quote among template arguments: its second quote ends it or is part of it. C++ knows only the latter.
+  [inJson(String.raw`'(?:[^']*|\\')'`), inJson(String.raw`'(?>\\'(?=')|[^']*)'`)],
+  [inJson(String.raw`"(?:[^"]*|\\")"`), inJson(String.raw`"(?>\\"(?=")|[^"]*)"`)],
   // C++, the captures of a lambda: if a bracket is not closed, each one before it looked for it twice.
   [inJson(String.raw`(?:[^]\[]*+\g<3>?)++`), inJson(String.raw`(?:[^]\[]++|\g<3>)*+`)],
   // C#, tuples and type arguments: a blank before a nested one matches as part of the outer or of the nested one.

@@ -4,7 +4,7 @@ import { bearer, revokeKey, startKeyedShop } from '../../../test/harness/catalog
 import { shelf } from '../../../test/harness/catalog/resources.ts'
 import { type Client, client } from '../../../test/harness/client.ts'
 import { QUICK_HASHES } from '../../../test/harness/contract.ts'
-import { ENGINES, type Engine, sqlite } from '../../../test/harness/engines.ts'
+import { citus, ENGINES, type Engine, sqlite } from '../../../test/harness/engines.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { run, type Service, startService } from '../../../test/harness/service.ts'
 import { until } from '../../../test/harness/until.ts'
@@ -259,30 +259,34 @@ for (const engine of ENGINES) {
       expect(recent.frames[0]).toMatchObject({ event: 'ready' })
     })
 
-    test('a follower whose process was paused goes on, although what it has read last is removed', async () => {
-      await using shop = await open(engine)
-      const { processId } = shop.one
-      const api = client(() => shop.other.address)
-      await using follower = await EventFollower.at(shop.one.address)
-      await api.create('/products/', sample.product)
-      await follower.count(1)
-      // The search index follows in a transaction of its own, which has no events.
-      await api.get('/products/?q=spade')
-      const empty = engine === sqlite ? "changes = '[]'" : 'events = 0'
-      expect(await engine.read(shop.url, `SELECT 1 FROM change_log WHERE ${empty}`)).not.toEqual([])
-      // Until it is read.
-      await Bun.sleep(500)
-      process.kill(processId, 'SIGSTOP')
-      try {
-        // As after further ones.
-        await engine.write(shop.url, `DELETE FROM change_log WHERE ${empty}`)
-        await api.create('/categories/', sample.category)
-      } finally {
-        process.kill(processId, 'SIGCONT')
-      }
-      await follower.count(2)
-      expect(follower.types).toEqual(['product.created', 'category.created'])
-    })
+    // On Citus, the search index logs no transaction.
+    test.skipIf(engine === citus)(
+      'a follower whose process was paused goes on, although what it has read last is removed',
+      async () => {
+        await using shop = await open(engine)
+        const { processId } = shop.one
+        const api = client(() => shop.other.address)
+        await using follower = await EventFollower.at(shop.one.address)
+        await api.create('/products/', sample.product)
+        await follower.count(1)
+        // The search index follows in a transaction of its own, which has no events.
+        await api.get('/products/?q=spade')
+        const empty = engine === sqlite ? "changes = '[]'" : 'events = 0'
+        expect(await engine.read(shop.url, `SELECT 1 FROM change_log WHERE ${empty}`)).not.toEqual([])
+        // Until it is read.
+        await Bun.sleep(500)
+        process.kill(processId, 'SIGSTOP')
+        try {
+          // As after further ones.
+          await engine.write(shop.url, `DELETE FROM change_log WHERE ${empty}`)
+          await api.create('/categories/', sample.category)
+        } finally {
+          process.kill(processId, 'SIGCONT')
+        }
+        await follower.count(2)
+        expect(follower.types).toEqual(['product.created', 'category.created'])
+      },
+    )
 
     test('without events to keep there is no feed, and a follower who returns later has missed nothing', async () => {
       await using database = await engine.freshDatabase()

@@ -28,23 +28,23 @@ export function follow(send, retries = RETRIES, { signal, since, onConnection, .
   const leaving = new AbortController()
   const leave = () => leaving.abort()
   const events = untilLeft()
-  /**
-   * A generator's own `return` and `throw` wait for its `next`, which here may take for ever.
-   * @param {'return' | 'throw'} name
-   */
-  const atOnce = name => {
-    const end = events[name].bind(events)
-    return (/** @type {any} */ value) => {
-      leave()
-      return end(value)
-    }
+  const end = events.return.bind(events)
+  /** A generator's own `return` and `throw` wait for its `next`, which here may take for ever. */
+  const returnAtOnce = (/** @type {any} */ value) => {
+    leave()
+    return end(value)
+  }
+  /** @param {unknown} error */
+  const throwAtOnce = async error => {
+    await returnAtOnce(undefined)
+    throw error
   }
   return /** @type {any} */ (
     Object.defineProperties(events, {
       position: { get: () => position },
       isConnected: { get: () => isConnected },
-      return: { value: atOnce('return') },
-      throw: { value: atOnce('throw') },
+      return: { value: returnAtOnce },
+      throw: { value: throwAtOnce },
     })
   )
 

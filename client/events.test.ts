@@ -225,15 +225,17 @@ test('return() ends a wait for the next event, and closes the connection', async
   await until(() => feed.open() === 0)
 })
 
-test('throw() ends a wait for the next event, too, and is rejected with its error', async () => {
-  await using feed = await startFeed(streamed(READY))
-  const events = follow(feed)
-  await events.next()
-  const waiting = events.next()
+test('throw() is rejected with its error, also while the next event is awaited, whose wait it ends', async () => {
   const error = new Error('enough')
-  expect(await events.throw(error).catch((thrown: unknown) => thrown)).toBe(error)
-  expect(await waiting).toEqual({ done: true, value: undefined })
-  await until(() => feed.open() === 0)
+  for (const isWaiting of [true, false]) {
+    await using feed = await startFeed(streamed(READY))
+    const events = follow(feed)
+    await events.next()
+    const waiting = isWaiting ? events.next() : null
+    expect(await events.throw(error).catch((thrown: unknown) => thrown)).toBe(error)
+    if (waiting) expect(await waiting).toEqual({ done: true, value: undefined })
+    await until(() => feed.open() === 0)
+  }
 })
 
 test('a follower leaves nothing behind at a signal that lives longer', async () => {

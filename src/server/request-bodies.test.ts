@@ -171,7 +171,7 @@ test('a body is read in pieces of 64 KiB, one in each turn of the event loop, ho
   expect(Buffer.concat(pieces).equals(whole)).toBe(true)
 })
 
-test('the pieces of several bodies have a turn of the event loop of their own each, however small they are', async () => {
+test('the pieces and the ends of several bodies have a turn of the event loop of their own each, however small they are', async () => {
   const bodies = new RequestBodies({ bodyMaxBytes: 1_000, maxBytes: 1_000 })
   using turns = countTurns()
   const readIn: number[] = []
@@ -179,12 +179,13 @@ test('the pieces of several bodies have a turn of the event loop of their own ea
     const request = new Request('http://shop.example/', { method: 'POST', body: 'x'.repeat(100) })
     await bodies.answering(request, async body => {
       for await (const _ of body.chunks()) readIn.push(turns.count())
+      readIn.push(turns.count())
       return new Response()
     })
   }
   await Promise.all(Array.from({ length: 5 }, read))
-  expect(readIn).toHaveLength(5)
-  expect(new Set(readIn).size).toBe(5)
+  expect(readIn).toHaveLength(10)
+  expect(new Set(readIn).size).toBe(10)
 })
 
 test('whole bodies that take long have a turn of the event loop of their own each', async () => {

@@ -131,7 +131,7 @@ export class RequestBody implements Disposable {
     return bytes
   }
 
-  /** Its pieces, each in a turn of its own. Rejects like `#arriving`. */
+  /** Its pieces, and then its end, each in a turn of its own. Rejects like `#arriving`. */
   async *chunks(): AsyncGenerator<Uint8Array> {
     for await (const arrived of this.#arriving()) {
       for (let start = 0; start < arrived.length; start += PIECE_BYTES) {
@@ -139,6 +139,8 @@ export class RequestBody implements Disposable {
         yield arrived.subarray(start, start + PIECE_BYTES)
       }
     }
+    // A last line without a line feed is read now.
+    await this.#bodies.ownTurn()
   }
 
   /** Rejects with an `HttpError` 408 if it arrives too slowly. The time between two reads does not count. */

@@ -128,6 +128,8 @@ function later(waitMs: number | null): string {
 export function retryAfterMs(headers: Readonly<Record<string, string>>): number | null {
   const text = headers['retry-after']
   if (text === undefined) return null
-  const milliseconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now()
+  // Two of them, as if a proxy has added its own, are joined by a comma.
+  const seconds = Number.parseFloat(text)
+  const milliseconds = Number.isNaN(seconds) ? Date.parse(text) - Date.now() : seconds * 1000
   return Number.isFinite(milliseconds) ? Math.max(milliseconds, 0) : null
 }

@@ -42,6 +42,14 @@ describe('retries', () => {
     expect(server.calls).toHaveLength(1)
   })
 
+  test('of a Retry-After to which a proxy has added its own, the first counts', async () => {
+    await using server = await startModelServer(openaiChat)
+    const answer = ask(await openModel(server.environment, manualClock()))
+    await (await server.nextCall()).refuse(429, { headers: { 'Retry-After': '12, 12' } })
+    expect((await answer.end()).failure?.message).toEndWith('try again in 12 seconds.')
+    expect(server.calls).toHaveLength(1)
+  })
+
   test('a failed call is not repeated if the provider names a distant date', async () => {
     await using server = await startModelServer(openaiChat)
     const answer = ask(await openModel(server.environment, manualClock()))

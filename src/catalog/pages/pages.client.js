@@ -114,7 +114,7 @@ document.addEventListener('htmx:responseError', ({ detail: { xhr, requestConfig 
   // An edited row whose product was deleted has nothing to go back to. A proxy that knows of no server says 404, too.
   const row = elt.closest('#rows > tr')
   if (row && verb === 'get' && xhr.status === 404 && xhr.responseText.includes('There is no such')) removeRow(row)
-  const wait = xhr.status === 503 ? Number(xhr.getResponseHeader('Retry-After')) * 1_000 : 0
+  const wait = xhr.status === 503 ? Number.parseFloat(xhr.getResponseHeader('Retry-After')) * 1_000 : 0
   if (wait > 0 && elt.id === 'facets') setTimeout(() => htmx.trigger(elt, 'again'), wait)
   else if (wait > 0 && elt.matches('[data-filters]')) {
     showShortly('One moment: the list is being prepared.', wait)

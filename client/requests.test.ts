@@ -879,6 +879,14 @@ test('the reason of a signal, which other calls may have as well, says nothing o
   expect(reason).not.toHaveProperty('created')
 })
 
+test('an edit that is aborted because another call has failed changes nothing in the error of that call', async () => {
+  await using shop = await scripted({ retries: 0 }, cut)
+  const reason = await failureOf(shop.client.products.create(spade))
+  const signal = AbortSignal.abort(reason)
+  expect(await failureOf(shop.client.products.edit(7, product => product, { signal }))).toBe(reason)
+  expect(reason.mayBeDone).toBe(true)
+})
+
 /** How long a client would wait between its attempts, in milliseconds. */
 async function waitsOf(fetch: () => Promise<Response>, retries: number): Promise<number[]> {
   const waits = await waitsIn(fetch, { retries }, client => client.products.get(7))

@@ -79,7 +79,7 @@ export function resourceAt(send, path, updating) {
       /** @type {any} */
       let sent
       for (let tried = 1; ; tried += 1) {
-        const current = tagged(await send('GET', one(id), limits).catch(error => unread(error, doubt)))
+        const current = tagged(await send('GET', one(id), limits).catch(error => unread(error, doubt, limits)))
         const changed = await unlessAborted(change(structuredClone(current)), limits.signal)
         if (changed === undefined)
           throw new TypeError('edit: the function returned nothing; return the changed resource')
@@ -185,10 +185,12 @@ function matching(options) {
  * Throws the error of a read before a write. Only what was written before may be done.
  * @param {unknown} error
  * @param {Conflict | undefined} doubt
+ * @param {Limits} limits
  * @returns {never}
  */
-function unread(error, doubt) {
-  if (error instanceof StockroomError) error.mayBeDone = doubt !== undefined
+function unread(error, doubt, { signal }) {
+  // The reason of a signal may be the error of another call.
+  if (error instanceof StockroomError && error !== signal?.reason) error.mayBeDone = doubt !== undefined
   throw error
 }
 

@@ -887,6 +887,13 @@ test('an edit that is aborted because another call has failed changes nothing in
   expect(reason.mayBeDone).toBe(true)
 })
 
+test('a delete that is aborted because another call has failed is not done, whatever that failure was', async () => {
+  await using shop = await scripted({}, cut, failure(404, 'Category not found'))
+  const reason = await failureOf(shop.client.products.create(spade, { category: 3 }))
+  expect(reason).toMatchObject({ name: 'NotFound', mayBeDone: true })
+  expect(await failureOf(shop.client.products.delete(7, { signal: AbortSignal.abort(reason) }))).toBe(reason)
+})
+
 /** How long a client would wait between its attempts, in milliseconds. */
 async function waitsOf(fetch: () => Promise<Response>, retries: number): Promise<number[]> {
   const waits = await waitsIn(fetch, { retries }, client => client.products.get(7))

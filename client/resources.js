@@ -111,8 +111,10 @@ export function resourceAt(send, path, updating) {
       try {
         return (await send('DELETE', one(id), { ...options, headers })).body
       } catch (error) {
+        // The reason of a signal may be the error of another call.
+        const isOwn = error !== options.signal?.reason
         // A 404 without a resource is that of a proxy, which has lost its server.
-        if (error instanceof NotFound && error.mayBeDone && error.resource) return null
+        if (isOwn && error instanceof NotFound && error.mayBeDone && error.resource) return null
         throw error
       }
     },

@@ -24,6 +24,11 @@ beforeAll(async () => {
   const folder = open.use(temporaryFolder())
   const path = join(folder.path, 'stockroom.db')
   await using database = await openSqlite(path, [catalogMigrations])
+  // More than the event loop looks for before it leaves a list to the thread.
+  const addCategories = database.prepare<[]>(
+    `WITH RECURSIVE ids AS (SELECT 1 AS id UNION ALL SELECT id + 1 FROM ids WHERE id < 10002)
+    INSERT INTO categories (id, name, description) SELECT id, 'Garden', 'Tools' FROM ids`,
+  )
   using prepare = spyOn(database, 'prepare')
   using prepareScan = spyOn(database.scans, 'prepare')
   using readLong = spyOn(database.beside, 'all')
@@ -31,6 +36,7 @@ beforeAll(async () => {
     cacheBytes: 0,
     idempotencyBytes: 0,
   })
+  await database.write(() => addCategories.run())
   await readLists(CATEGORIES, categories)
   await readLists(PRODUCTS, products)
   await readLists(REVIEWS, reviews)
@@ -66,10 +72,10 @@ test('what a product or a user shows of its reviews is read from an index alone'
   }
 })
 
-test('a list that passes over very many rows is read on the thread for long reads, by its index', () => {
-  // Eight kinds of lists, each from its beginning and after an id.
-  expect(longReads).toBeArrayOfSize(16)
-  for (const sql of longReads) expect(sql).toMatch(/ INDEXED BY \w+\s.* LIMIT \? OFFSET \?$/s)
+test('only a list that has very many rows to pass over is read on the thread for long reads, by its index', () => {
+  // The categories from the first one, and after an id.
+  expect(longReads).toBeArrayOfSize(2)
+  for (const sql of longReads) expect(sql).toMatch(/ FROM categories .*INDEXED BY \w+\s.* LIMIT \? OFFSET \?$/s)
 })
 
 /** Reads every kind of list that a resource describes, in every way. */

@@ -19,6 +19,8 @@ const REMOVED_AT_ONCE = 50
 
 /** A list that passes over this many rows is read on the thread for long reads: a million of them take 6 ms. */
 const PASSED_OVER_MANY = 100_000
+/** A list with no more rows than this needs no thread, whatever is skipped: some ask for a whole list by a limit of a million. */
+const SHORT_MAX = 10_000
 
 /** Reads and writes one kind of resource, with statements that are prepared once. Each call sees one snapshot. */
 export function sqliteTable<Row extends Values>(
@@ -39,8 +41,12 @@ export function sqliteTable<Row extends Values>(
   )
   const { all } = database.beside
   const deepPage = async (query: ListQuery<Row>) => {
-    const { sql, parameters } = database.look(() => pageOf(query))
-    return pageOfRows(query, await all<PlacedRow>(sql, [...parameters, query.limit + 1, query.from.skip]))
+    const long = await database.snapshot(() => {
+      const { sql, statement, parameters } = pageOf(query)
+      return statement.get(...parameters, 1, SHORT_MAX) ? { sql, parameters } : null
+    })
+    const rows = long && (await all<PlacedRow>(long.sql, [...long.parameters, query.limit + 1, query.from.skip]))
+    return pageOfRows(query, rows ?? [])
   }
   const rowsSql = (query: ListQuery<Row>) => {
     const { where, orderBy, parameters } = listSql(resource, query, SQLITE_PARAMETERS)

@@ -118,7 +118,7 @@ export interface IdPage extends ListEnd {
   readonly revisions: readonly (number | null)[] | null
 }
 
-/** Reads rows as resources with all of their members, or with some. It uses no cache, and leaves nothing in one. */
+/** Reads rows as resources with all of their members, or with some. Uses no cache, and leaves nothing in one. */
 export interface RowReads<Row extends Values> {
   /** Reads the first of these, as many as are held in memory at once. */
   read(ids: readonly number[]): Awaitable<Read>

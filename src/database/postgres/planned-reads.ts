@@ -5,8 +5,8 @@ import type { Query } from './pool.ts'
 import { onPrimary } from './roles.ts'
 
 /** Limits on the reads that wait for their turn. */
-const WAITING_MAX = 1_024
-const WAIT_MAX_MS = 5_000
+const PLANNED_WAITING_MAX = 1_024
+const PLANNED_WAIT_MAX_MS = 5_000
 const TOO_MANY = 'Too many searches are waiting'
 
 /** For all statements of a transaction. With a parameter, it is sent together with the next statement. */
@@ -29,8 +29,8 @@ export class PlannedReads {
   /** Reads by statements on one snapshot. `work` may be called again. */
   read<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
     return timedFromQueue('statement', async begins => {
-      if (this.#queue.length >= WAITING_MAX) throw new BusyError(TOO_MANY)
-      const place = await this.#queue.takeWithin(WAIT_MAX_MS, TOO_MANY)
+      if (this.#queue.length >= PLANNED_WAITING_MAX) throw new BusyError(TOO_MANY)
+      const place = await this.#queue.takeWithin(PLANNED_WAIT_MAX_MS, TOO_MANY)
       begins()
       return new Promise<Result>((resolve, reject) => {
         const read = () =>

@@ -89,7 +89,10 @@ export class ChangeLog {
     return true
   }
 
-  /** Tells listeners of all commits up to the last check, and perhaps of later ones, in a transaction that began after it. */
+  /**
+   * Reads the changes of all commits up to the last check, and perhaps of later ones, and tells listeners. Call it in a transaction
+   * that began after the check.
+   */
   read(): void {
     if (this.#isRead) return
     const until = this.#commits.number
@@ -128,12 +131,12 @@ export class ChangeLog {
     this.#rowsChanged = rowsChanged + 1 + removed
   }
 
-  /** The step that does the same on another connection, whose commit will be the next one. */
+  /** The step that does the same on another connection, which has the write lock. */
   stepBeside(changes: readonly Change[]): Step {
     return { sql: INSERT, each: [this.#valuesFor(changes)] }
   }
 
-  /** Call it when the transaction is committed to which `append` has added these changes. Tells listeners of them. */
+  /** Call it after the commit of the transaction to which `append` has added these changes. Tells listeners of them. */
   committed(changes: readonly Change[]): void {
     if (this.#appended !== null) {
       this.#number += 1

@@ -202,7 +202,7 @@ export class GroupCommit {
    */
   #commitGroup(run: 'together' | 'each' | 'alone' = 'together'): void {
     if (this.#isBeside) return
-    const isAmongReads = this.#snapshot.makeWay()
+    const isAmongReads = this.#snapshot.endForWrites()
     if (!this.#beginGroup()) return
     const group: WaitingWrite[] = []
     const changes: Change[] = []

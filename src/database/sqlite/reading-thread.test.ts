@@ -201,7 +201,6 @@ test('nothing starts for a database that is not read beside, and an idle thread 
   {
     await using shop = await openShop()
     await shop.insert('item')
-    shop.database.beside
   }
   expect(threads.started).toEqual([])
   using folder = temporaryFolder()

@@ -53,13 +53,13 @@ export class TurnSnapshot {
     return onDisk
   }
 
-  /** Notes a read for a client, which the next writes make way for. */
+  /** Notes a read for a client: the next group of writes stays short. */
   noteRead(): void {
     this.#wasRead = true
   }
 
-  /** Ends it for a group of writes. Returns whether there were reads for clients since the last group. */
-  makeWay(): boolean {
+  /** Ends it before a group of writes. Returns whether there were reads for clients since the last group. */
+  endForWrites(): boolean {
     this.end()
     const wasRead = this.#wasRead
     this.#wasRead = false

@@ -97,16 +97,17 @@ export function follow(send, retries = RETRIES, { signal, since, onConnection, .
           }
           const event = eventIn(name, id, data)
           // A reset has the id of the last event that is left, which may have been shown before the others were lost.
-          const isRepeated = event.type === 'ready' ? wasReady : event.type !== 'reset' && seen.has(event.id)
+          const isChange = event.type !== 'ready' && event.type !== 'reset'
+          const isRepeated = isChange ? seen.has(event.id) : wasReady && event.type === 'ready'
           wasReady = true
           failed = 0
           if (isRepeated) continue
-          if (event.type !== 'ready' && event.type !== 'reset') remember(seen, event.id)
+          if (isChange) remember(seen, event.id)
           position = event.id
           yield event
         }
         if (!wasReady && failed >= retries)
-          throw new Unavailable({ request: 'GET /events', detail: 'the stream ended before it was ready' })
+          throw new Unavailable({ request: 'GET /events', detail: 'the answer is not a stream of events' })
       } catch (error) {
         if (left.aborted) return
         if (!(wasReady && error instanceof StockroomError && isOutage(error))) throw error
@@ -124,8 +125,8 @@ export function follow(send, retries = RETRIES, { signal, since, onConnection, .
  * Whether somebody who follows should wait for the end of it. A proxy without a server behind it says 503, too, or 404.
  * @param {StockroomError} error
  */
-function isOutage({ status }) {
-  return status === undefined || [404, 408, 429].includes(status) || status >= 500
+function isOutage({ status = 502 }) {
+  return status >= 500 || [404, 408, 429].includes(status)
 }
 
 /**

@@ -142,12 +142,12 @@ function mayPass(error) {
 }
 
 /**
- * Whether the request did not reach the server, or its answer did not reach us. 502 and all above 503, such as
- * 520 to 524 of Cloudflare, are proxies' words for it.
+ * Whether the request did not reach the server, or its answer did not reach us. 502 and all above but 503, such
+ * as 520 to 524 of Cloudflare, are proxies' words for it.
  * @param {StockroomError} error
  */
-function hadNoAnswer({ status }) {
-  return status === undefined || status === 502 || status > 503
+function hadNoAnswer({ status = 502 }) {
+  return status >= 502 && status !== 503
 }
 
 /**
@@ -221,9 +221,9 @@ function listenerFor(stops) {
 
 /** @param {Query} query */
 function searchOf(query) {
-  const present = Object.entries(query).filter(isGiven)
-  const search = new URLSearchParams(present.map(([name, value]) => [name, String(value)]))
-  return present.length === 0 ? '' : `?${search}`
+  const given = Object.entries(query).filter(isGiven)
+  const search = String(new URLSearchParams(given.map(([name, value]) => [name, String(value)])))
+  return search && `?${search}`
 }
 
 /**

@@ -111,10 +111,8 @@ export function resourceAt(send, path, updating) {
       try {
         return (await send('DELETE', one(id), { ...options, headers })).body
       } catch (error) {
-        // The reason of a signal may be the error of another call.
-        const isOwn = error !== options.signal?.reason
         // A 404 without a resource is that of a proxy, which has lost its server.
-        if (isOwn && error instanceof NotFound && error.mayBeDone && error.resource) return null
+        if (error instanceof NotFound && error.mayBeDone && error.resource && isOwn(error, options)) return null
         throw error
       }
     },
@@ -139,8 +137,8 @@ export function resourceAt(send, path, updating) {
         firstLine += count
       }
     } catch (error) {
-      // An error of the lines is the caller's own, and may be frozen. The reason of a signal may be that of other calls, too.
-      if (error instanceof Error && error !== limits.signal?.reason) Reflect.set(error, 'created', ids)
+      // An error of the lines is the caller's own, and may be frozen.
+      if (error instanceof Error && isOwn(error, limits)) Reflect.set(error, 'created', ids)
       throw error
     }
     return { created: ids.length, ids }
@@ -190,10 +188,18 @@ function matching(options) {
  * @param {Limits} limits
  * @returns {never}
  */
-function unread(error, doubt, { signal }) {
-  // The reason of a signal may be the error of another call.
-  if (error instanceof StockroomError && error !== signal?.reason) error.mayBeDone = doubt !== undefined
+function unread(error, doubt, limits) {
+  if (error instanceof StockroomError && isOwn(error, limits)) error.mayBeDone = doubt !== undefined
   throw error
+}
+
+/**
+ * Whether an error is that of this call. The reason of a signal may be the error of another one.
+ * @param {Error} error
+ * @param {Limits} limits
+ */
+function isOwn(error, { signal }) {
+  return error !== signal?.reason
 }
 
 /**

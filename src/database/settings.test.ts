@@ -160,7 +160,7 @@ test('a password in a database URL is never printed, wherever the URL stands and
     { argv: ['serve', '--port', '0'], environment: { DATABASE_URL: url(' postgres') } },
     { argv: ['serve', '--port', '0', '--database', `${url('postgresql')}?${secret}=1`], environment: {} },
     { argv: ['seed', '--reviews', '0'], environment: { DATABASE_URL: url('postgresql') } },
-    // What follows a slash is the name of the database, so the user is taken for the host.
+    // Every parser takes the rest for the name of the database, and the user for the host.
     { argv: ['seed', '--reviews', '0'], environment: { DATABASE_URL: url('postgres').replace(secret, `/${secret}`) } },
     {
       argv: ['seed', '--reviews', '0'],

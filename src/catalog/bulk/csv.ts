@@ -184,7 +184,7 @@ export function shownName(name: string): string {
   return JSON.stringify(name).replace(/[\p{Cc}\p{Cf}]/gu, character => character.split('').map(escaped).join(''))
 }
 
-/** The delimiter that separates the most names of fields. The most frequent one may be part of a name that is unknown. */
+/** The delimiter by which the header has the most names of fields. Counting delimiters would mislead: an unknown name may be full of them. */
 function delimiterIn(header: string, fields: readonly string[]): string {
   const namesBy = (delimiter: string) => {
     const names = header.split(delimiter).map(name => name.replaceAll('"', '').trim().toLowerCase())

@@ -18,7 +18,7 @@ import { join } from 'node:path'
 import { EventFollower } from '../../../test/harness/catalog/follower.ts'
 import { postKeyed } from '../../../test/harness/catalog/keyed.ts'
 import { listOf } from '../../../test/harness/catalog/resources.ts'
-import { client } from '../../../test/harness/client.ts'
+import { type Client, client } from '../../../test/harness/client.ts'
 import { damage } from '../../../test/harness/damage.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { run, type Service, startService } from '../../../test/harness/service.ts'
@@ -231,12 +231,7 @@ test.skipIf(!CAN_TRACE)(
         ...['-e', 'inject=fsync:error=EIO:when=1', '-e', 'inject=openat:delay_enter=100000'],
       ],
     })
-    const create = () => api.create('/products/', { ...sample.product, description: 'x'.repeat(100_000) })
-    await create()
-    using reader = new Database(file, { readonly: true })
-    reader.run('BEGIN')
-    reader.run('SELECT count(*) FROM products')
-    await create()
+    using reader = await twoProducts(api, file)
     const { size } = statSync(file)
     const begun = readFileSync(calls, 'utf8').length
     const stopped = closing.stop()
@@ -246,7 +241,7 @@ test.skipIf(!CAN_TRACE)(
     reader.close(true)
     expect(await stopped).toBe(0)
     // This would begin a new log if all was copied.
-    await create()
+    await createLong(api)
     await other.stop('SIGKILL')
     expect(await productsAfterLoss(file, before)).toBe(3)
   },
@@ -580,15 +575,26 @@ async function stopInCopy(failing: Service, file: string, syncs: string): Promis
   return { failed }
 }
 
-/** Makes two products, and copies the first from the log into the file, which is not synced. */
-async function copiedInPart(service: Service, file: string): Promise<void> {
-  const api = client(() => service.address)
-  const create = () => api.create('/products/', { ...sample.product, description: 'x'.repeat(100_000) })
-  await create()
-  using reader = new Database(file, { readonly: true })
+function createLong(api: Client): Promise<number> {
+  return api.create('/products/', { ...sample.product, description: 'x'.repeat(100_000) })
+}
+
+/** Makes two long products. Resolves to a reader of the state between them, beside which only the first can be copied from the log. */
+async function twoProducts(api: Client, file: string): Promise<Database> {
+  await createLong(api)
+  const reader = new Database(file, { readonly: true })
   reader.run('BEGIN')
   reader.run('SELECT count(*) FROM products')
-  await create()
+  await createLong(api)
+  return reader
+}
+
+/** Makes two products, and copies the first from the log into the file, which is not synced. */
+async function copiedInPart(service: Service, file: string): Promise<void> {
+  using reader = await twoProducts(
+    client(() => service.address),
+    file,
+  )
   const { size } = statSync(file)
   expect((await run(['key', 'list', '--database', `sqlite:${file}`])).status).toBe(0)
   expect(statSync(file).size).toBeGreaterThan(size)
